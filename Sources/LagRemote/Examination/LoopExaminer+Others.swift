@@ -3,7 +3,7 @@ internal import LagActivity
 internal import LagModel
 
 extension LoopExaminer {
-    /// Who may accept the connections that wait at a listening socket.
+    /// A loop or process that may accept the connections that wait at a listening socket.
     enum Other {
         /// A loop that has recently returned from its wait.
         case loop(LoopExaminer)

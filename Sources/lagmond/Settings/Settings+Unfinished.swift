@@ -9,7 +9,7 @@ extension Settings {
     func withCommandsDefaults() -> Settings {
         guard !choosesOutput, !choosesUnfinished else { return self }
         let place = UnfinishedPath(besideLog: CommandLauncher.defaultOutput)
-        // As the file beside it, it is made only where no one else can put files: nobody asked for either.
+        // Like the file beside it, it is created only where other users cannot put files, because the user requested neither.
         guard access(place.folder, W_OK) == 0, LineFile.folderRefusal(place.path) == nil else { return self }
         var settings = self
         settings.monitor.unfinishedPath = place.path

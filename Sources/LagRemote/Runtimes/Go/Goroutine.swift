@@ -93,7 +93,8 @@ struct Goroutine {
         return found(in: words(from: begin, to: begin &+ Limit.searchedBytes, memory), memory)
     }
 
-    /// The one on whose stack a thread is; a thread's own stack has one without a number, which is none. In a call of the kernel what was called before has left it below the stack pointer.
+    /// The goroutine on whose stack a thread is; a thread's own stack has one without an ID, which does not count. In a system
+    /// call, an earlier callee has left it below the stack pointer.
     static func running(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Goroutine? {
         let isOwn = { (goroutine: Goroutine) in
             goroutine.owns(thread.registers.stackPointer) && goroutine.number(memory) != nil

@@ -6,7 +6,7 @@ internal import LagModel
 /// It comes last: frames that a runtime's own reader has named need no map. The map may be written at any time, so each process
 /// has one of these; it costs nothing if a stack has no such code.
 final class PerfMapRuntime: LanguageRuntime {
-    /// HotSpot's own, where the process has it.
+    /// HotSpot's own reader, if the process has HotSpot.
     let modules: Set<Int>
     let copiesFrames = false
     private let file: PthreadMutex<PerfMapFile>

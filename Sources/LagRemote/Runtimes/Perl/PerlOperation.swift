@@ -27,7 +27,7 @@ struct PerlOperation {
         self.read = read
     }
 
-    /// Of a function that has called another one is known what it goes on with: that is marked, by a bit that no address has.
+    /// For a function that has called another one, its continuation is known: it is marked by a bit that no address has.
     static func returned(to operation: UInt64) -> UInt64 { operation == 0 ? 0 : operation | goesOn }
 
     /// The optimised-away statement that contains the operation; nil: the statement itself, or not found. Takes up to some
@@ -42,7 +42,8 @@ struct PerlOperation {
 
     private static let maximumShapeOperations = 256
 
-    /// Of the kinds of the first operations from one on, in the order of the tree; nil where one cannot be read. Some 1 µs for each.
+    /// A hash of the kinds of the first operations from one on, in the order of the tree; nil if one cannot be read. Takes some 1
+    /// µs for each.
     func shape(of root: UInt64) -> String? {
         var hash = StableHash()
         var places = [root]
@@ -69,7 +70,7 @@ struct PerlOperation {
         var statement = statement
         var below = operation.first
         while let place = below, left > 0, let operation = Operation(read, layout, at: place) {
-            // Whatever it leads to: a tree that another process wrote may lead back to itself.
+            // Bounded, because a tree of another process may be cyclic.
             left -= 1
             if operation.wasStatement { statement = place }
             if let found = closest(wanted, at: place, after: statement, depth: depth + 1, &left) { return found }
@@ -83,7 +84,7 @@ struct PerlOperation {
         /// The next one beside it, and the first one below it.
         let next, first: UInt64?
         let wasStatement: Bool
-        /// What stands around the statements of a block, and goes on where the last one does.
+        /// The operations that enclose the statements of a block, and continue where the last one does.
         let isScope: Bool
         let kind: UInt64
 

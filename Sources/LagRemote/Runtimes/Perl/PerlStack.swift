@@ -9,7 +9,7 @@ struct PerlStack {
     private static let contextsAtOnce = 64
     private static let maximumStacks = 64
 
-    /// What is on a stack of calls (`cop.h`).
+    /// The kinds of entries on a stack of calls (`cop.h`).
     private enum Kind {
         static let mask: UInt8 = 15
         /// The block of a `sort`.
@@ -30,9 +30,9 @@ struct PerlStack {
     private struct Call {
         /// Its address on the stack; 0: none.
         let place: UInt64
-        /// What is called; 0: nothing.
+        /// The callee; 0: none.
         let code: UInt64
-        /// The statement that it has come to, and the operation in it (``PerlOperation``); 0: that is not known.
+        /// Its current statement, and the operation in it (``PerlOperation``); 0: not known.
         let statement, operation: UInt64
         /// Where it was called from.
         let caller: UInt64
@@ -40,7 +40,7 @@ struct PerlStack {
         let back: UInt64
     }
 
-    /// Innermost first, up to the first that cannot be read; whether these are all.
+    /// Innermost first, up to the first that cannot be read; and whether these are all.
     /// - Parameter mayGoOn: whether there is time for more of them.
     private func calls(while mayGoOn: () -> Bool = { true }) -> (calls: [Call], areAll: Bool) {
         memory.prefetch(interpreter, Int(layout.currentStack) + 8)
@@ -76,7 +76,7 @@ struct PerlStack {
             stack = previous
         }
         guard stack == 0 else { return (calls, false) }
-        // Outside of all calls, and of what is compiled, an interpreter runs nothing.
+        // Outside all calls and compilations, an interpreter runs nothing.
         let compiled = interpreter &+ layout.compiling
         guard statement != compiled || memory.load(compiled &+ layout.statementLine, as: UInt32.self) ?? 0 > 0 else {
             return (calls, true)
@@ -120,12 +120,12 @@ struct PerlStack {
         return areAll ? calls.reversed().filter { $0.code != 0 }.map { CallChain.call(frame: $0.place, code: $0.code) } : nil
     }
 
-    /// In groups that one call of the function that runs statements runs. Empty where the state is damaged.
+    /// In groups that one call of the function that runs statements runs. Empty if the state is damaged.
     func groups() -> [[InterpretedCall]] {
         var groups: [[InterpretedCall]] = []
         var group: [InterpretedCall] = []
         for (number, call) in calls().calls.enumerated() {
-            // Before its first statement a function has the caller's: it has run nothing yet.
+            // Before its first statement a function has the caller's statement: it has run nothing yet.
             if call.code != 0, number > 0 || call.statement != call.caller {
                 group.append(InterpretedCall(function: call.code, counter: call.statement, operation: call.operation))
             }

@@ -6,7 +6,7 @@ struct PythonCode {
     private let layout: PythonLayout
     private let header: [UInt8]
 
-    /// Instructions of a function; a larger one has been damaged.
+    /// The maximum of instructions of a function; a larger number is damaged data.
     private static let maximumInstructions: UInt64 = 1 << 24
 
     /// Nil if it is not a code object: its type is not the runtime's own.
@@ -41,7 +41,7 @@ struct PythonCode {
         return hash.value
     }
 
-    /// The number of the instruction at an address; -1 for the place before the first; nil: it is not in this code.
+    /// The index of the instruction at an address; -1 for the place before the first; nil: not in this code.
     func index(of instruction: UInt64) -> Int? {
         let first = address &+ layout.instructions
         if instruction == first &- PythonLayout.instructionBytes { return -1 }
@@ -54,8 +54,8 @@ struct PythonCode {
     func isIncomplete(at index: Int, owner: UInt8) -> Bool {
         guard owner != PythonLayout.ownedByGenerator else { return false }
         let first = Int(header.number(at: Int(clamping: layout.firstTraceable), as: Int32.self) ?? 0)
-        // What is not among the instructions is no index of one. (The one behind them is: of code that Python never shows, such as 3.13's around a
-        // constructor, `_Py_InitCleanup`.)
+        // An address outside the instructions has no index. (The one after them has: for code that Python never shows, such as
+        // 3.13's around a constructor, `_Py_InitCleanup`.)
         guard first > 0, UInt64(first) <= instructionCount + 1 else { return index < 0 }
         return index < first
     }

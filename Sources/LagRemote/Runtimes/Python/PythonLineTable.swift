@@ -16,9 +16,9 @@ struct PythonLineTable {
     let bytes: [UInt8]
     let firstLine: Int
 
-    /// The line of an instruction; nil: it has none, or the table is damaged.
+    /// The line of an instruction; nil: no line, or a damaged table.
     func line(ofInstruction index: Int) -> Int? {
-        // Before the first one Python itself says where the function begins.
+        // Before the first instruction, Python itself reports the function's first line.
         guard index >= 0 else { return firstLine > 0 ? firstLine : nil }
         var position = 0
         var instruction = 0

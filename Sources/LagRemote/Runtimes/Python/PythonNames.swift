@@ -1,11 +1,11 @@
 internal import LagCapture
 internal import LagModel
 
-/// Names of CPython's code objects, and their tables of lines, kept by the object's address and what it holds.
+/// Names of CPython's code objects, and their line tables, cached by the object's address and content.
 final class PythonNames: Sendable {
     private struct Function: Sendable {
         let name: String
-        /// Empty: the program has compiled it, and gave it none.
+        /// Empty: the program compiled it without a name.
         let file: String
         let lines: PythonLineTable
         let variant: String?
@@ -17,7 +17,7 @@ final class PythonNames: Sendable {
         let check: UInt64
     }
 
-    /// Functions that are remembered; then all are read anew.
+    /// The maximum of cached functions; then all are read again.
     private static let capacity = 2048
 
     private let memory: RemoteMemory
@@ -26,7 +26,7 @@ final class PythonNames: Sendable {
     private let bundle: PythonBundle?
     private let known = PthreadMutex<[Key: Function]>([:])
 
-    /// - Parameter bundle: what the program may be; nil: none.
+    /// - Parameter bundle: the bundle that the program may be; nil: none.
     init(_ memory: RemoteMemory, _ layout: PythonLayout, type: UInt64, bundle: PythonBundle? = nil) {
         self.bundle = bundle
         self.memory = memory
@@ -49,7 +49,8 @@ final class PythonNames: Sendable {
         return found
     }
 
-    /// Of lambdas, and of what comprehensions are before 3.12: what they use. Some functions have several, and they are all called the same.
+    /// For lambdas, and for comprehensions before 3.12: the names that they use. Some functions have several, all with the same
+    /// name.
     private static let anonymous = ["<lambda>", "<genexpr>", "<listcomp>", "<setcomp>", "<dictcomp>"]
     private static let maximumUsedNames: UInt64 = 32
 
@@ -59,7 +60,7 @@ final class PythonNames: Sendable {
             let file = text.string(code.fileName, least: 0, limit: PythonText.maximumPathCharacters),
             let table = text.bytes(code.lineTable)
         else { return nil }
-        // What was read belongs together only if the object is still there.
+        // The data is only consistent if the object still exists.
         let isAnonymous = Self.anonymous.contains { name.hasSuffix($0) }
         let used = isAnonymous ? text.strings(code.names, count: Self.maximumUsedNames) : []
         guard self.code(key) != nil else { return nil }

@@ -1,9 +1,9 @@
 internal import LagCapture
 
 extension PythonRuntime {
-    /// Modules that are looked into: the program, and libraries of that name.
+    /// The modules that are checked: the program, and libraries of that name.
     private static let nameParts = ["python"]
-    /// Where glibc has its threads.
+    /// The modules that contain glibc's threads.
     private static let threadLibraries = ["libc.so", "libpthread"]
     private static let maximumDescriptorBytes = 1 << 14
 
@@ -50,7 +50,8 @@ extension PythonRuntime {
         return PythonDebugOffsets.layout(words, minor: minor)
     }
 
-    /// `_thread_db_pthread_tid`, by which glibc describes its threads to debuggers: how many bits the number has, how many there are, and where.
+    /// `_thread_db_pthread_tid`, with which glibc describes its threads to debuggers: the size of the ID in bits, the count, and
+    /// the offset.
     private static func descriptorNumber(_ image: ProcessImage) -> UInt64? {
         for module in image.modules where threadLibraries.contains(where: module.name.hasPrefix) {
             guard let place = module.symbols?.symbol("_thread_db_pthread_tid"), let words = image.memory.bytes(place.address, 12),

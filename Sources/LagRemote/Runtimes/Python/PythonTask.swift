@@ -58,7 +58,8 @@ struct PythonTask {
         self.types = types
     }
 
-    /// Coroutines and generators that no other one calls, the outermost first: of a task that is its own, those that it awaits are further in.
+    /// Coroutines and generators that no other one calls, the outermost first: a task has one of its own, and the awaited ones
+    /// are further in.
     static func coroutines(_ groups: [PythonFrameWalk.Group], _ layout: PythonLayout) -> [Coroutine] {
         let found = groups.indices.reversed().lazy.compactMap { index -> Coroutine? in
             guard let frame = groups[index].frames.last, frame.owner == PythonLayout.ownedByGenerator,
@@ -70,13 +71,13 @@ struct PythonTask {
         return Array(found.prefix(Limit.tries))
     }
 
-    /// One of them, and what of the C stack lies between the call that runs it and the one around that.
+    /// One of them, and the part of the C stack between the call that runs it and the one around that.
     struct Coroutine {
         let address: UInt64
         let begin, end: UInt64
     }
 
-    /// The first one's of which it lies at one of these distances.
+    /// The task of the first coroutine that has it at one of these distances.
     func running(_ coroutines: [Coroutine], at distances: [UInt64]) -> Found? {
         for coroutine in coroutines {
             for distance in distances {
@@ -87,7 +88,7 @@ struct PythonTask {
         return nil
     }
 
-    /// The first one's that lies anywhere.
+    /// The task of the first coroutine that has it anywhere.
     func search(_ coroutines: [Coroutine]) -> Found? {
         for coroutine in coroutines {
             let candidates = objects(coroutine)
@@ -114,7 +115,7 @@ struct PythonTask {
         )
     }
 
-    /// What may be one: words of the stack that lead elsewhere, aligned as CPython's allocator does.
+    /// The candidates: words of the stack that point elsewhere, aligned like CPython's allocations.
     private func objects(_ coroutine: Coroutine) -> [(address: UInt64, distance: UInt64)] {
         let begin = coroutine.begin
         let searched = min(coroutine.end.saturatingDifference(begin), Limit.searchedBytes)
@@ -135,8 +136,8 @@ struct PythonTask {
         return Self.name(address, layout, types) { memory.bytes($0, $1).map(Array.init) }
     }
 
-    /// Of a `str`; or, from 3.12 on, of the number of which asyncio makes one when it is asked for.
-    /// - Parameter bytes: so many of them from an address; nil where they cannot be read.
+    /// The name from a `str`; or, from 3.12 on, from the number that asyncio converts to a name on demand.
+    /// - Parameter bytes: reads this many bytes from an address; nil if they cannot be read.
     static func name(_ address: UInt64, _ layout: PythonLayout, _ types: Types, _ bytes: (UInt64, Int) -> [UInt8]?) -> String? {
         guard address != 0, let type: UInt64 = bytes(address &+ PythonLayout.type, 8)?.number(at: 0) else { return nil }
         if type == types.text { return PythonText.string(address, limit: Limit.nameCharacters, layout, bytes) }

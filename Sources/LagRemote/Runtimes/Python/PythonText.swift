@@ -8,13 +8,13 @@ struct PythonText {
     static let maximumPathCharacters: UInt64 = 4096
     private static let maximumBytes: UInt64 = 1 << 18
 
-    /// A `str` in its compact form, as all names are; nil where there is none.
-    /// - Parameter least: characters that it must have: no name is empty, but a file's may be.
+    /// A `str` in its compact form, as all names are; nil if there is none.
+    /// - Parameter least: the minimum number of characters: a name is never empty, but a file's name may be.
     func string(_ address: UInt64, least: UInt64 = 1, limit: UInt64) -> String? {
         Self.string(address, least: least, limit: limit, layout) { memory.bytes($0, $1) }
     }
 
-    /// - Parameter bytes: so many of them from an address; nil where they cannot be read.
+    /// - Parameter bytes: reads this many bytes from an address; nil if they cannot be read.
     static func string(
         _ address: UInt64,
         least: UInt64 = 1,
@@ -42,14 +42,14 @@ struct PythonText {
                 default: data.number(at: index * 4)
                 }
             guard let value, value != 0, !isASCII || value < 128 else { return nil }
-            // A file's name that is no UTF-8 has surrogates in it; one of several lines would be several in a text.
+            // A file name that is not valid UTF-8 contains surrogates; one with newlines would give several lines of text.
             let scalar = Unicode.Scalar(value).flatMap { $0.properties.generalCategory == .control ? nil : $0 }
             scalars.append(scalar ?? "\u{fffd}")
         }
         return String(scalars)
     }
 
-    /// A `tuple` of `str`, up to the first that is none.
+    /// A `tuple` of `str`, up to the first element that is not one.
     func strings(_ address: UInt64, count limit: UInt64) -> [String] {
         guard let length: UInt64 = memory.load(address &+ PythonLayout.size) else { return [] }
         var found: [String] = []

@@ -18,9 +18,9 @@ final class PythonThreads: Sendable {
     private let known = PthreadMutex(Known())
 
     private struct Known {
-        /// Where the threads were found the last time.
+        /// The results of the last search.
         var states: [Int32: UInt64] = [:]
-        /// Threads without a state, as long as none is made.
+        /// Threads without a state, until a new state is created.
         var absent: Set<Int32> = []
         var generation: UInt64 = 0
     }
@@ -69,7 +69,7 @@ final class PythonThreads: Sendable {
         return found
     }
 
-    /// Another number with each state that is made: `next_unique_id` of each interpreter, before `head`, in all versions.
+    /// A number that changes with each new state: `next_unique_id` of each interpreter, before `head`, in all versions.
     private func generation(_ interpreters: [UInt64]) -> UInt64 {
         var hash = StableHash()
         for interpreter in interpreters {
@@ -79,7 +79,7 @@ final class PythonThreads: Sendable {
         return hash.value
     }
 
-    /// - Returns: also whether these are all: a state that was made has no thread before this begins.
+    /// - Returns: also whether these are all: a state that is created meanwhile had no thread when this began.
     private func search(_ tid: Int32) -> (states: [UInt64], areWhole: Bool) {
         var found: [UInt64] = []
         var left = Self.maximumThreads
@@ -112,12 +112,12 @@ final class PythonThreads: Sendable {
         return memory.load(link) == address
     }
 
-    /// Of those with frames the one whose call lies lowest on the stack.
+    /// Of the states with frames, the one with the lowest call on the stack.
     private func running(_ states: [UInt64]) -> UInt64? {
         states.compactMap { state in anchor(state).map { (state: state, anchor: $0) } }.min { $0.anchor < $1.anchor }?.state
     }
 
-    /// What the innermost call of the evaluation function has on the C stack; nil: none runs.
+    /// The address of the innermost evaluation call's data on the C stack; nil: none runs.
     private func anchor(_ state: UInt64) -> UInt64? {
         switch layout.current {
         case .cframe(let offset, let current):

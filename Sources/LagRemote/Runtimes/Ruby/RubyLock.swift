@@ -40,7 +40,7 @@ struct RubyLock {
         guard let ractor: UInt64 = memory.load(threads.main &+ layout.threadRactor), ractor != 0 else { return nil }
         let place = ractor &+ layout.ractorLock
         guard let state = memory.bytes(place, Self.stateBytes), isWaitedFor(place, at: futex) else { return nil }
-        // What changes when another thread takes it: who waits, the first and the last of them, and who counts the time.
+        // Data that changes when another thread takes it: the waiters, the first and the last of them, and the timer thread.
         let waits = [Self.waiting, Self.waiting + 8, Self.timer].map { state.number(at: Int($0)) ?? 0 as UInt64 }
         let switches = LanguageFrame.check(of: waits)
         guard let owner: UInt64 = state.number(at: 0), owner != 0, state.number(at: Int(Self.mutex)) == Int32(0),

@@ -82,7 +82,7 @@ final class RubyRuntime: LanguageRuntime {
         return RubyLock(memory, layout, threads).lock(waitedForAt: futex)
     }
 
-    /// Functions stay where they are, and are read afterwards: one counts only if it holds the instruction that its frame is at.
+    /// Functions do not move, and are read afterwards: one counts only if it contains the instruction of its frame.
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
         let frames = RubyStack(memory: memory, layout: layout)
         for context in contexts(of: thread, memory) { frames.copy(of: context) }
@@ -97,7 +97,8 @@ final class RubyRuntime: LanguageRuntime {
         let frames = RubyStack(memory: memory, layout: layout)
         let contexts = contexts(of: thread, memory)
         guard let context = contexts.first else { return stack }
-        // What has resumed it goes on where it has a stack of C of its own, which is not walked. Behind a gap its frames would take the place of others.
+        // The fiber that has resumed it continues on its own C stack, which is not walked. After such a gap its frames would
+        // replace wrong ones.
         var groups: [[InterpretedCall]] = []
         for context in contexts {
             let found = frames.groups(of: context)
@@ -120,7 +121,7 @@ final class RubyRuntime: LanguageRuntime {
         return stack.replacing(callsOf: execution, by: groups.frames(sequence))
     }
 
-    /// Where the interpreter is in the innermost call that it runs: `rb_vm_exec` calls it (`vm_exec_core`).
+    /// The interpreter's position in the innermost call: `rb_vm_exec` calls it (`vm_exec_core`).
     private func interpreting(_ stack: [StackEntry]) -> UInt64? {
         let outer = stack.firstIndex {
             guard case .native(let native) = $0 else { return false }

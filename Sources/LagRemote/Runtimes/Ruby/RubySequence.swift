@@ -1,6 +1,6 @@
 internal import LagModel
 
-/// A method, block or file of Ruby: an instruction sequence, as somewhere in another process's memory.
+/// A method, block or file of Ruby: an instruction sequence in another process's memory.
 struct RubySequence: InterpretedFunction {
     /// Types in the low bits of an object's flags (`include/ruby/internal/value_type.h`), and of an internal one (`internal/imemo.h`).
     private enum Kind {
@@ -27,7 +27,7 @@ struct RubySequence: InterpretedFunction {
     private let read: (_ address: UInt64, _ count: Int) -> [UInt8]?
     private let body: [UInt8]
 
-    /// Nil where there is none.
+    /// Nil if there is none.
     init?(_ layout: RubyLayout, at address: UInt64, read: @escaping (_ address: UInt64, _ count: Int) -> [UInt8]?) {
         guard let head = read(address, Int(layout.sequenceBody) + 8), let flags: UInt64 = head.number(at: 0),
             flags & Kind.mask == Kind.internal, flags >> Kind.internalShift & Kind.internalMask == Kind.sequence,
@@ -46,7 +46,7 @@ struct RubySequence: InterpretedFunction {
         )
     }
 
-    /// The instruction before a program counter, which is that of the call; nil where the counter is not in this sequence.
+    /// The instruction before a program counter, which is that of the call; nil if the counter is not in this sequence.
     func position(of counter: UInt64) -> UInt64? {
         let code = field(layout.bodyCode)
         guard let count: UInt32 = body.number(at: Int(layout.bodyCount)), code != 0, counter >= code, (counter - code) % 8 == 0
@@ -65,11 +65,12 @@ struct RubySequence: InterpretedFunction {
 
     /// Whether the interpreter runs the instruction at a program counter.
     ///
-    /// Only where no function in C was called: what such a one is called by need not lie in the instruction's own code.
+    /// Only if no C function was called: the call of one need not be in the instruction's own code.
     ///
-    /// Most have set the counter behind themselves before they do anything; those that call no method (`leaf`: they make texts and lists, read variables) do so at
-    /// their end. Which of the two it is the interpreter's own address says: each instruction begins with the address of the code that runs it (direct
-    /// threading; `vm_exec.c`), and the nearest one before the interpreter's place is that of the instruction that runs.
+    /// Most instructions set the counter after themselves before they do anything; those that call no method (`leaf`: they create
+    /// strings and lists, read variables) do so at their end. The interpreter's own address shows which of the two it is: each
+    /// instruction begins with the address of the code that runs it (direct threading; `vm_exec.c`), and the nearest one before
+    /// the interpreter's position belongs to the running instruction.
     func runs(at counter: UInt64, interpreter address: UInt64) -> Bool {
         let code = field(layout.bodyCode)
         guard position(of: counter) != nil, counter > code, let count: UInt32 = body.number(at: Int(layout.bodyCount)) else {
@@ -80,18 +81,18 @@ struct RubySequence: InterpretedFunction {
         guard place < UInt64(count), let bytes = read(counter - before * Self.wordBytes, Int((before + 1) * Self.wordBytes)),
             let own: UInt64 = bytes.number(at: Int(before * Self.wordBytes)), own <= address, address - own < Self.longestHandler
         else { return false }
-        // What else is in the words are operands: objects, caches, numbers.
+        // The other words are operands: objects, caches, numbers.
         let handlers = (0..<Int(before)).compactMap { bytes.number(at: $0 * Int(Self.wordBytes)) as UInt64? }.filter {
             $0 >= address &- min(address, Self.interpreterBytes) && $0 < address &+ Self.interpreterBytes
         }
-        // Where the one before has the same code, that may run, and the counter be behind it.
+        // If the previous one has the same code, that may be running, with the counter after it.
         return handlers.last != own && handlers.allSatisfy { $0 > address || $0 <= own }
     }
 
     /// As Ruby's own stack traces name it: `checkout`, `block in checkout`, `<main>`.
     func label() -> String? { text(field(layout.bodyLabel)) }
 
-    /// The file's whole path where it has one, else the name by which it was read.
+    /// The file's full path if it has one, otherwise the name by which it was loaded.
     func file(at _: UInt64) -> String? {
         let path = field(layout.bodyPath)
         guard let flags = word(path) else { return nil }
@@ -102,8 +103,8 @@ struct RubySequence: InterpretedFunction {
         return text(whole) ?? text(name)
     }
 
-    /// Blocks of one method, or of one class as a framework's routes are, have one name. Of a block how long its code is, and how the nodes of its syntax tree
-    /// follow each other: wherever it stands in its file, and however its lines are broken.
+    /// Blocks of one method, or of one class (such as a framework's routes), have the same name. This distinguishes them by the
+    /// length of the code and the sequence of its syntax nodes, independent of its place in the file and its line breaks.
     func variant() -> String? {
         guard label()?.hasPrefix(Self.block) == true, let instructions: UInt32 = body.number(at: Int(layout.bodyCount)),
             let count: UInt32 = body.number(at: Int(layout.bodyLineCount)), (1...Self.maximumVariantLines).contains(count),
@@ -112,7 +113,7 @@ struct RubySequence: InterpretedFunction {
         var hash = StableHash()
         hash.combine(word: UInt64(instructions))
         let numbers = (0..<Int(count)).map { entries.number(at: $0 * Int(layout.lineBytes) + Self.nodeOffset) ?? 0 as Int32 }
-        // What the compiler adds has no node.
+        // Instructions that the compiler adds have no node.
         let first = numbers.filter { $0 > 0 }.min() ?? 0
         for number in numbers { hash.combine(word: number > 0 ? UInt64(number - first) : .max) }
         return hash.text

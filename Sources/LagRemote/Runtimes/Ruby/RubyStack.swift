@@ -15,7 +15,7 @@ struct RubyStack {
     let memory: MemoryCopy
     let layout: RubyLayout
 
-    /// Of Ruby's own functions, outermost first. Each fiber has a stack, and so other frames.
+    /// The calls of Ruby's own functions, outermost first. Each fiber has a stack, and so other frames.
     func calls(of context: UInt64) -> [UInt64]? {
         guard let (first, count, _) = frames(of: context), count <= Self.maximumFrames else { return nil }
         memory.prefetch(first, count * Int(layout.frameBytes))
@@ -28,13 +28,13 @@ struct RubyStack {
         return calls
     }
 
-    /// The innermost frame, how many there are, and where the stack begins; nil where the context is damaged.
+    /// The innermost frame, how many there are, and where the stack begins; nil if the context is damaged.
     private func frames(of context: UInt64) -> (first: UInt64, count: Int, stack: UInt64)? {
         guard let stack: UInt64 = memory.load(context &+ layout.contextStack),
             let words: UInt64 = memory.load(context &+ layout.contextWords),
             let first: UInt64 = memory.load(context &+ layout.contextFrame), stack != 0, words <= Self.maximumWords, first > stack
         else { return nil }
-        // The outermost frame is none of the program's.
+        // The outermost frame does not belong to the program.
         let end = stack &+ words &* 8 &- layout.frameBytes
         guard first < end, (end - first) % layout.frameBytes == 0 else { return nil }
         return (first, Int((end - first) / layout.frameBytes), stack)
@@ -47,7 +47,7 @@ struct RubyStack {
         guard let top: UInt64 = memory.load(first &+ layout.frameStackPointer), top > stack, top <= first else { return }
         let begin = max(stack, top - min(top, Self.valueBytes))
         memory.prefetch(begin, Int(top - begin))
-        // The environment of what became an object, as that of the program itself mostly does, lies elsewhere.
+        // An environment that became an object, as that of the program itself mostly does, is elsewhere.
         let count = min(all, Self.maximumFrames)
         let outer = max(0, count - Self.framesBetweenChecks)
         func copyEnvironments(of frames: Range<Int>) {
@@ -73,7 +73,7 @@ struct RubyStack {
         return counter != 0
     }
 
-    /// Empty where the context is damaged. Not whole: the outermost frames are missing.
+    /// Empty if the context is damaged. Incomplete: the outermost frames are missing.
     func groups(of context: UInt64) -> (calls: [[InterpretedCall]], isWhole: Bool) {
         guard let (first, all, _) = frames(of: context) else { return ([], false) }
         let count = min(all, Self.maximumFrames)

@@ -1,32 +1,32 @@
 internal import CLibunwind
 
-/// The ways through optimised code of x86-64: what certainly ran before a place in it.
+/// The control flow through optimised code of x86-64: finds what certainly ran before a place in it.
 ///
-/// A table of positions has an entry where the position changes, in the order of the code. What another way leads to may be of another line than what lies
-/// before it in the code: there the ways are followed back.
+/// A table of positions has an entry where the position changes, in the order of the code. A jump target may belong to another
+/// line than the preceding code: there the paths are followed back.
 struct V8Blocks {
-    /// Ways that are followed back.
+    /// The maximum of paths that are followed back.
     private static let maximumWays = 64
 
-    /// Places that jumps lead to, in order, with where from; -1: by a table.
+    /// Jump targets, in order, with their sources; -1: from a table.
     private let joins: [(target: Int, source: Int)]
     /// Where calls begin, in order.
     private let calls: [Int]
 
-    /// Where the exception of a call leads: a way that no jump shows. Places in the code.
+    /// The handlers of calls' exceptions: paths that no jump shows. Offsets in the code.
     struct Handler {
         let returnAddress, target: Int
     }
 
-    /// Nil where the instructions cannot be read.
+    /// Nil if the instructions cannot be read.
     /// - Parameters:
     ///   - start: the address of the first one.
-    ///   - end: what follows are exits to the interpreter, and tables of places that jumps lead to.
+    ///   - end: after it follow exits to the interpreter, and jump tables.
     init?(_ code: [UInt8], start: UInt64, end: Int, handlers: [Handler] = []) {
         guard end > 0, end <= code.count else { return nil }
         var joins: [(target: Int, source: Int)] = []
         var calls: [Int] = []
-        // What jumps alone lead to: it follows on the end of a way.
+        // A place that is only reached by jumps, because it follows the end of a path.
         var begins: Set<Int> = []
         var targets: Set<Int> = []
         var padding: [(place: Int, next: Int)] = []
@@ -40,7 +40,7 @@ struct V8Blocks {
                 case CLU_CALLS: calls.append(place)
                 case CLU_BRANCHES, CLU_JUMPS:
                     guard let target = Int(exactly: step.target).map({ next + $0 }) else { return false }
-                    // A short way on stays within what V8 makes for one operation.
+                    // A short forward jump stays within V8's code for one operation.
                     if target <= place || step.length > Self.shortJumpBytes {
                         joins.append((target, place))
                     } else {
@@ -63,11 +63,11 @@ struct V8Blocks {
             joins.append((handler.target, handler.returnAddress - 1))
         }
         targets.formUnion(joins.map(\.target))
-        // Loops begin where a cache line does: what fills it up runs only where it is led to.
+        // Loops begin at a cache line: the padding before it only runs if it is reached.
         for (place, next) in padding where !targets.contains(place) && begins.remove(place) != nil { begins.insert(next) }
-        // What leads there is not known.
+        // The sources of the jump are not known.
         for target in begins.subtracting(targets) { joins.append((target, Self.unknown)) }
-        // What lies before goes on there.
+        // The preceding code continues there.
         for target in Set(joins.map(\.target)) where !begins.contains(target) { joins.append((target, target - 1)) }
         self.joins = joins.sorted { $0.target < $1.target }
         self.calls = calls
@@ -82,7 +82,7 @@ struct V8Blocks {
     private static let shortJumpBytes = 2
     private static let unknown = -1
 
-    /// Whether the table has positions of more than calls: V8 may keep those of calls alone.
+    /// Whether the table has positions other than those of calls: V8 may only keep those of calls.
     func isDense(_ entries: [V8Positions.Entry]) -> Bool {
         zip(entries, entries.dropFirst()).contains { entry, next in
             next.code > entry.code && !hasCall(from: entry.code, before: next.code)
@@ -94,7 +94,7 @@ struct V8Blocks {
         return place < calls.count && calls[place] < end
     }
 
-    /// The entries one of which was passed last before the instruction at, or around, a place; none: that is not known.
+    /// The entries, one of which was passed last before the instruction at or around a place; empty: not known.
     func entries(before place: Int, of entries: [V8Positions.Entry]) -> [V8Positions.Entry] {
         var found: [V8Positions.Entry] = []
         var places = [place]

@@ -1,11 +1,12 @@
-/// How long each bytecode is, with its operands: `Bytecodes::kBytecodeSizes` (`src/interpreter/bytecodes.cc`), which builds without it in their exports need from here.
+/// The size of each bytecode with its operands: `Bytecodes::kBytecodeSizes` (`src/interpreter/bytecodes.cc`), for builds that do
+/// not export it.
 struct V8BytecodeSizes: Sendable {
     /// A digit for each bytecode, in their order: of single width.
     let single: String
     /// And how many bytes of it are operands that become wider.
     let growing: String
 
-    /// For single, double and quadruple width one after another, as V8 has it.
+    /// For single, double and quadruple width, in this order, as in V8.
     var table: [UInt8] {
         let (single, growing) = (digits(single), digits(growing))
         return single + zip(single, growing).map { $0 + $1 } + zip(single, growing).map { $0 + 3 * $1 }

@@ -136,7 +136,8 @@ struct V8Code {
 
     /// The functions at a place, the innermost first.
     ///
-    /// By the positions that were passed last on the ways there. V8 may keep those of calls alone: between calls it is then that of the loop.
+    /// By the positions that were passed last on the paths there. V8 may only keep those of calls: then it is that of the loop
+    /// between calls.
     /// - Returns: nil if they are not certain, or one of them cannot be read.
     func levels(at pc: UInt64, isReturnAddress: Bool) -> [Level]? {
         guard pc > start || !isReturnAddress,
@@ -156,7 +157,7 @@ struct V8Code {
         guard !isReturnAddress, found?.first?.positions?.count != 1, let call = V8Loop.behindCall(bytes, around: place) else {
             return found
         }
-        // In one of several places of a loop, or between calls: it is the loop's, where that is in the same function.
+        // In one of several places of a loop, or between calls: uses the loop's position if it is in the same function.
         let loop = levels(of: entries.last { $0.code < call }.map { [$0] } ?? [])
         return found == nil || found?.map(\.shared) == loop?.map(\.shared) ? loop : found
     }
@@ -187,7 +188,8 @@ struct V8Code {
         return found
     }
 
-    /// Whether the interpreter may go on at a return address: then the call is the program's, and the last position is its own. Others (for memory) may have none.
+    /// Whether the interpreter may continue at a return address: then the call belongs to the program, and has the last position.
+    /// Others (for memory) may have none.
     private func isExit(_ place: Int) -> Bool {
         let fields = heap.layout.release.deoptimization
         guard let data = deoptimizationData, let count = heap.small(data, heap.layout.arrayLength),
@@ -199,7 +201,7 @@ struct V8Code {
         }
     }
 
-    /// The functions of positions in one of them: V8 has where each was called in the one around it.
+    /// The functions of a position: V8 stores where each was called in the enclosing one.
     private func levels(of entries: [V8Positions.Entry]) -> [Level]? {
         guard var source = entries.first?.source, entries.allSatisfy({ $0.source.inlining == source.inlining }) else {
             return nil

@@ -1,16 +1,16 @@
-/// The name of a method that the program computes (`[Symbol.iterator]() { … }`), as it is written.
+/// The name of a method with a computed name (`[Symbol.iterator]() { … }`), as written in the source.
 ///
 /// V8 keeps what came of it in each closure alone, among the properties that the program may change. In the source it stands before the parameters, and nothing else does there that ends
 /// in a bracket.
 enum V8ComputedName {
-    /// Before the parameters, in characters.
+    /// The searched length before the parameters, in characters.
     private static let maximumCharacters = 128
     private static let modifiers: Set<String> = ["get", "set", "static", "async"]
-    /// What may end before a method begins: the one before it, or the brace around all.
+    /// The characters that may precede a method: the end of the previous one, or the enclosing brace.
     private static let separators: Set<Character> = ["{", "}", ",", ";", "*"]
 
-    /// - Parameter before: what is before the parameters in the source.
-    /// - Returns: nil: that is no such name.
+    /// - Parameter before: the source text before the parameters.
+    /// - Returns: nil: not such a name.
     static func name(_ before: Substring) -> String? {
         let text = trimmed(before)
         guard text.last == "]" else { return nil }
@@ -29,7 +29,7 @@ enum V8ComputedName {
     }
 
     /// - Parameter start: where the parameters begin, in characters.
-    /// - Returns: what is before them; nil where none begin there.
+    /// - Returns: the text before them; nil if no parameters begin there.
     static func text(before start: Int, in source: V8Heap.Flat, _ heap: V8Heap) -> String? {
         guard start > 0, start < source.count else { return nil }
         let first = max(0, start - maximumCharacters)
@@ -38,7 +38,7 @@ enum V8ComputedName {
         let units = (0...start - first).map { place -> UInt16 in
             source.isOneByte ? UInt16(bytes[place]) : bytes.number(at: place * 2) ?? 0
         }
-        // Where the parameters begin: else the numbers are of something else.
+        // The parameters must begin here: otherwise the numbers belong to something else.
         guard units.last == UInt16(UInt8(ascii: "(")) else { return nil }
         return String(decoding: units.dropLast(), as: UTF16.self)
     }

@@ -24,7 +24,8 @@ struct V8Function {
         self.shared = shared
     }
 
-    /// Of what does not change as long as the function runs: so another one at the same place is not taken for it.
+    /// A hash of data that does not change while the function runs, so that another one at the same address is not confused with
+    /// it.
     var check: UInt64? {
         guard let name = heap.field(shared, heap.layout.sharedName), let script = heap.field(shared, heap.layout.sharedScript)
         else { return nil }
@@ -33,7 +34,7 @@ struct V8Function {
         return hash | 1
     }
 
-    /// A function that V8 brings along: instead of bytecode it has a number.
+    /// Whether it is a builtin of V8: instead of bytecode it has a number.
     var isBuiltin: Bool { heap.field(shared, heap.layout.sharedData).map { $0 & 1 == 0 } ?? false }
 
     /// Its bytecode; nil if it has none (any more).
@@ -56,7 +57,7 @@ struct V8Function {
         bytecode.flatMap { heap.field($0, heap.layout.release.bytecodePositions) }.flatMap(heap.table)
     }
 
-    /// The first and the last place that any of its bytecode is of; nil: not known.
+    /// The first and the last source position of its bytecode; nil: not known.
     var positions: ClosedRange<Int>? {
         guard let entries = positionTable.flatMap(V8Positions.entries), !entries.isEmpty else { return nil }
         let offsets = entries.compactMap(\.source.offset)
@@ -125,7 +126,7 @@ struct V8Function {
         var index = heap.layout.scopeFirstVariable &+ names &+ UInt64(count)
         if flags & ScopeFlags.hasSavedClassVariable != 0 { index &+= 1 }
         if flags & ScopeFlags.functionVariable != 0 {
-            // The name, and a slot's number: anything else is no such scope.
+            // The name, and a slot's number: anything else is not such a scope.
             guard let name = slot(index), let number = slot(index &+ 1), V8Heap.small(number) != nil else { return nil }
             if V8Heap.isObject(name) {
                 guard let found = text(name) else { return nil }
@@ -167,7 +168,7 @@ struct V8Function {
         return Self.path(text)
     }
 
-    /// Whether its script has no name, as one that `eval` or `new Function` made: the program's own code, without a file.
+    /// Whether its script has no name, as with `eval` or `new Function`: the program's own code, without a file.
     var isEvaluated: Bool {
         guard !isBuiltin, let name = script.flatMap({ heap.field($0, heap.layout.scriptName) }), let type = heap.type(name) else {
             return false
@@ -192,7 +193,7 @@ struct V8Function {
     }
 
     /// The line of a place in the script, counted from 1.
-    /// - Parameter sources: where lines end that V8 has no table of.
+    /// - Parameter sources: the line ends of scripts without a table in V8.
     func line(at position: Int, _ sources: V8Sources) -> Int? {
         guard let script, position >= 0,
             // Where the script begins in its file: the field after the name (`src/objects/script.tq`).
@@ -202,7 +203,7 @@ struct V8Function {
         return line + Int(first)
     }
 
-    /// By the table of where lines end, which V8 makes when it first needs it.
+    /// With V8's table of line ends, which it creates on first use.
     private func lineByEnds(_ script: UInt64, _ position: Int) -> Int? {
         guard let ends = heap.field(script, heap.layout.scriptLineEnds), V8Heap.isObject(ends),
             heap.type(ends) == heap.layout.types.fixedArray, let count = heap.small(ends, heap.layout.arrayLength), count > 0

@@ -7,7 +7,7 @@ struct V8Heap {
     /// `count` bytes from an address; nil if they cannot be read.
     let read: (_ address: UInt64, _ count: Int) -> [UInt8]?
 
-    /// More of a table is not read: some hundred times what large functions have.
+    /// The maximum that is read of a table: some hundred times the size for large functions.
     static let maximumTableBytes = 1 << 20
 
     static let tagMask: UInt64 = 3
@@ -68,12 +68,12 @@ struct V8Heap {
         let isOneByte: Bool
     }
 
-    /// Strings that are made of others: so many are looked through.
+    /// The maximum of nested strings that are followed.
     private static let maximumNesting = 12
     /// Pieces of a name.
     private static let maximumPieces = 64
 
-    /// Where the characters of a string are; nil where they are in pieces.
+    /// The address of a string's characters; nil if they are in pieces.
     func flat(_ string: UInt64) -> Flat? {
         let strings = layout.strings
         var string = string
@@ -106,7 +106,7 @@ struct V8Heap {
                 skipped &+= UInt64(offset)
                 string = parent
             case strings.cons:
-                // One that was made flat has nothing in its second part.
+                // A flattened string has an empty second part.
                 guard let first = field(string, strings.first), let second = field(string, strings.second),
                     number32(second, strings.length) == 0
                 else { return nil }

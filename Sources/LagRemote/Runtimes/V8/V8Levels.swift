@@ -1,6 +1,7 @@
-/// The functions at places in optimised code, found once for each place of one stack: the frames of a recursion have the same. One thread's.
+/// Caches the functions at places in optimised code for one stack, because the frames of a recursion share them. Used by one
+/// thread.
 ///
-/// What is read for a place may be as much as the program says: for those of one stack there is a bound.
+/// The program determines the amount that is read for a place, so the total for one stack is bounded.
 final class V8Levels {
     private struct Place: Hashable {
         let pc: UInt64
@@ -15,7 +16,7 @@ final class V8Levels {
     private var found: [Place: [V8Code.Level]?] = [:]
     private var bytesLeft = maximumBytes
 
-    /// - Returns: as ``V8Code/levels(at:isReturnAddress:)``; nil as well where the stack has had its share.
+    /// - Returns: as ``V8Code/levels(at:isReturnAddress:)``; also nil if the stack has used up its budget.
     func of(_ code: V8Code, at pc: UInt64, isReturnAddress: Bool) -> [V8Code.Level]? {
         let place = Place(pc: pc, isReturnAddress: isReturnAddress)
         if let known = found[place] { return known }

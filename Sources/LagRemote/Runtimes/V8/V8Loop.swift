@@ -1,7 +1,8 @@
-/// The loop around a place in optimised code of x86-64, between whose calls there are no source positions.
+/// Finds the loop around a place in optimised code of x86-64 without source positions between calls.
 ///
-/// V8 asks at the end of each turn whether it is to stop (`JSStackCheck`, for which the loop's statement has the position). The answer "no" jumps back to where the turn begins;
-/// the other one jumps to a block behind the code, which calls the runtime, and from there to the same place:
+/// At the end of each iteration V8 checks whether it must stop (`JSStackCheck`, with the position of the loop's statement). If
+/// not, it jumps back to the start of the iteration; otherwise it jumps to a block after the code, which calls the runtime, and
+/// from there to the same place:
 ///
 ///     begin: …
 ///            cmp …                (the stack's limit; since 12 a flag)
@@ -9,7 +10,7 @@
 ///            jmp asked
 ///     asked: … call … jmp begin
 ///
-/// So that call's position is the loop's, in the function that the loop is in. Loops inside others end before these do.
+/// So that call's position is the loop's, in the loop's function. Inner loops end before outer ones.
 enum V8Loop {
     /// Of a block that calls the runtime: registers are saved, and loaded again.
     private static let maximumBlockBytes = 160
@@ -17,7 +18,7 @@ enum V8Loop {
     /// - Parameters:
     ///   - code: the instructions, from the first one on.
     ///   - place: where in them.
-    /// - Returns: a place right behind the call that the innermost loop around `place` makes; nil: it is in none that is recognised.
+    /// - Returns: the place right after the call of the innermost loop around `place`; nil: not in a recognised loop.
     static func behindCall(_ code: [UInt8], around place: Int) -> Int? {
         // The longest jump that it may be in the middle of.
         var jump = max(0, place - 5)

@@ -4,7 +4,7 @@ enum V8Positions {
     struct Source: Sendable, Equatable {
         let raw: UInt64
 
-        /// In a file that is none of the program's scripts: a builtin's.
+        /// Whether it is in a file of a builtin, not in a script of the program.
         var isExternal: Bool { raw & 1 != 0 }
         /// Counted from 0; nil: not known.
         var offset: Int? {
@@ -15,7 +15,7 @@ enum V8Positions {
         var inlining: Int { Int(raw >> 31 & 0xffff) }
     }
 
-    /// The number at `place`, which is moved on; nil at the end, or where it has more bits than a number.
+    /// The number at `place`, which is advanced; nil at the end, or if it has too many bits.
     static func unsigned(_ table: [UInt8], _ place: inout Int) -> UInt64? {
         var value: UInt64 = 0
         for shift in stride(from: UInt64(0), to: 64, by: 7) {
@@ -44,8 +44,8 @@ enum V8Positions {
         entries(table)?.last { $0.code <= codeOffset }?.source
     }
 
-    /// A source position table, in the order of the code; nil where it is damaged. Pairs of differences: the code offset, whose sign says whether a
-    /// statement begins there, and the source position.
+    /// A source position table, in the order of the code; nil if it is damaged. Pairs of differences: the code offset, whose sign
+    /// says whether a statement begins there, and the source position.
     static func entries(_ table: [UInt8]) -> [Entry]? {
         var place = 0
         // kFunctionEntryBytecodeOffset.
@@ -81,7 +81,7 @@ enum V8Positions {
             if found == nil, codeOffset < code { found = offset }
             offset += size
         }
-        // Else it is another V8's bytecode.
+        // Otherwise it is another V8 version's bytecode.
         return offset == bytecodes.count ? found : nil
     }
 

@@ -16,7 +16,7 @@ struct V8Release: Sendable {
     let code: CodeFields
     var scope = ScopeFields()
     var deoptimization = DeoptimizationFields()
-    /// Of a release that does not export them.
+    /// For a release that does not export them.
     var bytecodeSizes: V8BytecodeSizes?
 
     /// A `Code` object.
@@ -64,7 +64,7 @@ struct V8Release: Sendable {
         var firstExit = 11
     }
 
-    /// In Node.js 18, 20, 22 and 24. In between there were releases for some months each (19, 21, 23), which are not known.
+    /// The releases in Node.js 18, 20, 22 and 24. The short-lived releases in between (19, 21, 23) are not supported.
     static let known = [
         V8Release(
             major: 10,

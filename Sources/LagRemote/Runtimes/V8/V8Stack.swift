@@ -80,7 +80,7 @@ struct V8Stack {
             return interpreted(info, pc, framePointer, isReturnAddress)
         }
         guard let code = V8Code.find(heap, at: pc, of: function) else {
-            // Of the leaf the frame pointer may be its caller's still: what is called belongs to the function that calls.
+            // In the leaf the frame pointer may still be its caller's: then the callee is attributed to the calling function.
             return isReturnAddress ? nil : frame(info, .unknown, pc).map { [$0] }
         }
         if code.isBaseline { return baseline(info, code, pc, isReturnAddress) }
@@ -94,9 +94,10 @@ struct V8Stack {
         return optimized(info, code, pc, isReturnAddress)
     }
 
-    /// Of a builtin that has made no frame (`StringAdd_CheckNone`, `NumberToString`, what calls functions): the frame pointer is that of the optimised code that
-    /// has called it, and where in that, the return address says, above what the builtin has pushed. Nil where it has a frame, where something else than optimised code
-    /// has called it, and where it is not certain: on the stack there may be addresses of earlier calls.
+    /// For a builtin without a frame (`StringAdd_CheckNone`, `NumberToString`, call helpers): the frame pointer belongs to the
+    /// calling optimised code, and the return address above the builtin's pushed values shows the place in it. Nil if it has a
+    /// frame, if something else than optimised code has called it, or if it is not certain, because the stack may contain
+    /// addresses of earlier calls.
     private func callers(
         ofBuiltinAt stackPointer: UInt64,
         _ pc: UInt64,
@@ -172,7 +173,7 @@ struct V8Stack {
 
     private func optimized(_ info: V8Function, _ code: V8Code, _ pc: UInt64, _ isReturnAddress: Bool) -> [LanguageFrame]? {
         if let found = levels.of(code, at: pc, isReturnAddress: isReturnAddress).flatMap({ frames(of: $0, pc) }) { return found }
-        // It may be in any function that was put into this one, and it is in this one for certain.
+        // It may be in any function that was inlined into this one, but it is certainly in this one.
         return frame(info, .unknown, pc).map { [$0] }
     }
 
@@ -190,7 +191,7 @@ struct V8Stack {
 
     private func frame(_ function: V8Function, _ position: Position, _ pc: UInt64) -> LanguageFrame? {
         var position = position
-        // Of a function that is on one line the line is known wherever it is.
+        // For a function on one line, the line is known in any case.
         if position == .unknown, !function.isBuiltin, let range = function.positions, range.upperBound <= Position.maximumOfRange
         {
             position = .within(range)
@@ -198,14 +199,14 @@ struct V8Stack {
         return function.check.map { LanguageFrame(code: function.shared, check: $0, position: position.encoded, pc: pc) }
     }
 
-    /// The name of a frame. What the heap has at its place now must be what was there.
+    /// The name of a frame. The heap's current data at its address must be the original data.
     func name(_ frame: LanguageFrame) -> LanguageFrameName? {
         guard let function = V8Function(heap, frame.code), function.check == frame.check else { return nil }
         guard let name = function.name() else { return nil }
         let file = function.isBuiltin ? nil : function.file()
         let line = line(of: frame, function)
         let variant = name == V8Function.anonymous ? function.variant() : nil
-        // Of a script whose name cannot be read it is not known.
+        // If the script's name cannot be read, it is not known.
         let isLibrary: Bool? =
             if function.isBuiltin { true } else if let file { isOfNode(file) ? true : nil } else {
                 function.isEvaluated ? false : nil
