@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks what is built on other platforms than Linux (Package.swift, "Other platforms"): that no file of it imports what is there on
-Linux alone, or uses what the oldest supported macOS lacks. Nobody here can compile for those platforms; this and
-`make platforms`, which builds the same files without the other targets, stand for it.
+"""Checks the files that are built on other platforms than Linux (Package.swift, "Other platforms"): none may import a module that exists
+only on Linux, or use what the oldest supported macOS lacks. This machine cannot compile for those platforms; this check and
+`make platforms`, which builds the same files without the other targets, replace it.
 
-Of the examples those that depend on the package, which are for every platform.
+Includes the examples that depend on the package, which are for every platform.
 
-Reads the manifest as the other platforms see it; builds and resolves nothing. One line for each finding; status 1 if there is one."""
+Reads the manifest as the other platforms see it; builds and resolves nothing. One line for each finding; status 1 if there are any."""
 
 import glob
 import json

@@ -33,7 +33,7 @@ enum { WORD, ARMED, POSTS, WAITERS, COUNT, SINCE };
 static int missed(const uint8_t *r, const uint8_t *m) { (void)m; return r[0] == 0 && r[1] == 0; }
 // Asleep although it was posted: the post saw no waiter (r0), the waiter no post (r1).
 static int asleep(const uint8_t *r, const uint8_t *m) { (void)m; return r[0] == 0 && r[1] == 0; }
-// The word says that the stretch is over (r0), its note is not there (r1).
+// The word shows that the stretch is over (r0), but its record is missing (r1).
 static int no_note(const uint8_t *r, const uint8_t *m) { (void)m; return r[0] == 1 && r[1] == 0; }
 // The posts were taken, that of the stop among them (posts are 0), and the stop was not seen (r0).
 static int stop_unseen(const uint8_t *r, const uint8_t *m) { return r[0] == 0 && m[POSTS] == 0; }

@@ -1,9 +1,9 @@
 """The stalls of one program while they last: runs profilers, and measures which tracers stop the stalled thread.
 
-The program says at once that a stall begins. From then to its end the state of its thread is read from /proc without a pause, some 10 us a reading: a stop
-goes from the reading before it to the one after it, so it is at most too long by two readings, and is the tracer's whom /proc names. What reads has
-real-time priority where that is permitted, or it would lose its processor for milliseconds, in which a stop begins and ends. The profiler has to wait for
-the other processor meanwhile, but the program that it stops leaves that one."""
+The program reports at once that a stall begins. From then to its end, this reads the state of its thread from /proc without a pause, some 10 us per reading: a
+stop is measured from the reading before it to the one after it, so it is at most two readings too long, and attributed to the tracer in /proc. The reader has
+real-time priority if permitted, because otherwise it would lose its processor for milliseconds, in which a stop begins and ends. The profiler must wait for
+the other processor meanwhile, but the stopped program leaves that one."""
 import os
 import pathlib
 import random

@@ -3,8 +3,8 @@
     check_dashboard.py DASHBOARD RULES PAGE… [--prometheus URL]
 
 Every metric that a query names is in one of the pages (or made by a rule), every label that it selects, groups or shows by is one of that
-metric's, and every metric of the pages is in the dashboard. With --prometheus each query is put to it as well: it has to be understood, and
-those over what is served have to have an answer. Ends with 1 where anything differs.
+metric's, and every metric of the pages is in the dashboard. With --prometheus each query is also sent to it: it must be valid, and
+queries over served metrics must have an answer. Exits with 1 if anything differs.
 """
 
 import json

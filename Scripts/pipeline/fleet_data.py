@@ -1,8 +1,8 @@
 """Lines of a fleet, reproducible from a seed, and the truth about them.
 
 Five days of 10,000 hosts with two services and three releases. Delivery is at least once and in no order: lines come twice, some a day
-late, some `end` lines before their `begin`. What is true is counted here, from the arrays that the lines are made of; it
-does not pass through a database.
+late, some `end` lines before their `begin`. The truth is counted here, from the arrays that the lines are generated from,
+without a database.
 """
 
 import numpy

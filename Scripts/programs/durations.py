@@ -1,11 +1,11 @@
-"""How exact the durations of `lagmond attach` are; for Scripts/programs/run, in the place of a program: durations.
+"""Measures the accuracy of the durations of `lagmond attach`; for Scripts/programs/run, instead of a program: durations.
 
-A loop (apps/timed_loop.py) that is woken 200 times a second stalls and says when. A line for each kind of stall, with the kernel's counters and
+A loop (apps/timed_loop.py) that is woken 200 times a second stalls and reports when. A line for each kind of stall, with the kernel's counters and
 switches and without them (a seccomp filter refuses perf_event_open, as a container's does):
 
     durations perf_events=yes|no kind=sleeps|computes stalls=N found=N median_error_ms=N most_error_ms=N within_bounds=N
 
-The error is that of duration_ms against the program's own clock; within_bounds counts the records whose duration_min_ms and duration_max_ms hold."""
+The error is that of duration_ms against the program's own clock; within_bounds counts the records whose duration_min_ms and duration_max_ms are correct."""
 import ctypes
 import json
 import os

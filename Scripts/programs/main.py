@@ -1,7 +1,7 @@
-"""Many programs that have never heard of lagmond, under it; for Scripts/programs/run: main.py LAGMOND [PROGRAM…].
+"""Runs many unmodified programs under lagmond; for Scripts/programs/run: main.py LAGMOND [PROGRAM…].
 
-A line a program on stdout, details on stderr, two lines with the sums at the end: of the programs that were looked at while the monitor
-was built (known), and of all others (unseen). Only the second says what to expect of a program that is not in the list."""
+One line per program on stdout, details on stderr, two lines with the sums at the end: of the programs that were examined during the
+monitor's development (known), and of all others (unseen). Only the second shows what to expect for a program that is not in the list."""
 import concurrent.futures
 import os
 import pathlib

@@ -26,7 +26,7 @@ class PythonWeb(HandlersOfOurs):
 
 
 class SynchronousWeb(PythonWeb):
-    # An event loop is none's but where no other one runs.
+    # An event loop is only blamed if no other one runs.
     others = ("/loop",)
 
 

@@ -28,7 +28,7 @@ class Result:
     failed_tries: int = 0
 
     def judge(self, tries, harm="", lost=0, note=""):
-        """Adds so many tries, of which one was harmful or not, and lost so many."""
+        """Adds `tries` tries, with at most one harmful one, and `lost` lost stalls."""
         self.tries += tries
         self.harmed += bool(harm)
         self.lost_unseen += lost
@@ -64,7 +64,7 @@ class Outcome:
         return int(found[-1]) if found else 0
 
     def without_line(self, dismissed=1):
-        """Stalls that were counted instead. Of those that are dismissed so many are what they are said to be: by itself the last one, of a host that exits."""
+        """Stalls that were counted instead of recorded. At most `dismissed` dismissed ones are legitimate: by default one, the last of an exiting host."""
         return sum(self.count(name) for name in ("dropped", "suppressed", "kept")) + min(dismissed, self.count("dismissed"))
 
 

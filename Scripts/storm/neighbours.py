@@ -1,5 +1,5 @@
-"""Attacks by who shares the machine: a sibling with the shared table, clients of the HTTP service, names and links that others chose; and by a system
-that lacks what lagmond uses."""
+"""Attacks by other processes on the machine: a sibling with the shared table, clients of the HTTP service, foreign names and links; and a system
+that lacks features that lagmond uses."""
 import contextlib
 import ctypes
 import os

@@ -1,11 +1,11 @@
 """Stalls at 30 a second for an hour: memory, descriptors and threads of lagmond stay flat.
 
-The test: the Theil-Sen slope (the median of the slopes of all pairs of samples, which outliers do not move) of the second half of the samples. Of
-descriptors and threads it has to be 0. Of the resident memory, in an hour: less than 8 MB; less than 128 MB where the soak is shorter than ten
-minutes, as warming up is then a part of it.
+The test: the Theil-Sen slope (the median of the slopes of all pairs of samples, which is robust against outliers) of the second half of the samples. For
+descriptors and threads it must be 0. For the resident memory, per hour: less than 8 MB; less than 128 MB if the soak is shorter than ten
+minutes, because it then includes the warm-up.
 
-A stall of 15 ms is over before a watchdog sees it that gets no processor for 5 ms. Such stalls are no loss that lagmond could count; there are at most
-as many as the time for which its threads waited for a processor has room for."""
+A watchdog that gets no processor for 5 ms misses a stall of 15 ms. lagmond cannot count such stalls as lost; their number is limited
+by the time for which its threads waited for a processor."""
 import json
 import os
 import pathlib

@@ -125,8 +125,8 @@ def state_of(pid):
 
 
 def foreign_tracer(storm):
-    """Somebody else traces the program for the middle third: it computes, so that lagmond wants its
-    registers by ptrace too."""
+    """Another process traces the program for the middle third: the program computes, so that lagmond also needs
+    ptrace for its registers."""
     library = ctypes.CDLL(None, use_errno=True)
     library.ptrace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
     stalls = storm.tries(90, 18)

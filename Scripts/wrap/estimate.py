@@ -31,7 +31,7 @@ def centre(values):
 
 
 def centre_and_interval(values, confidence):
-    """The centre, and an interval that holds it with that probability, exactly, from the ranks alone: (centre, low, high).
+    """The centre, and an interval that contains it with exactly that probability, only from the ranks: (centre, low, high).
     A pair is symmetric if the two differ by nothing but a factor."""
     averages = walsh_averages(values)
     rank = signed_rank_rank(len(values), (1 - confidence) / 2)

@@ -1,9 +1,9 @@
-"""A program's throughput under lagmond by that of the bare one; for Scripts/wrap.
+"""The ratio of a program's throughput under lagmond to that of the bare one; for Scripts/wrap.
 
-In pairs of fresh processes, as two processes of the same program differ by some parts in a thousand of their own. The two are loaded in
-turns of a tenth of a second, each turn held against the other's beside it: what the machine does for longer meets both, and what it
-does for a moment one turn of many. Where there are two processors, the program (with lagmond, where it has one) is on one of them, and
-the load on the other: the program is what limits, and lagmond's time is taken from it."""
+In pairs of fresh processes, because two processes of the same program differ by some parts in a thousand anyway. The two are loaded in
+alternating turns of a tenth of a second, and each turn is compared with the adjacent one of the other: longer effects of the machine hit both, and short
+ones only one turn of many. With two processors, the program (and lagmond, if it has one) is on one of them, and
+the load on the other: the program is the bottleneck, and lagmond's time is taken from it."""
 import math
 import os
 import pathlib

@@ -1,8 +1,8 @@
 """Compares records of programs under `lagmond run` with what was done to them; for Scripts/wrap/run: wrap.py LAGMOND [PROGRAM…]. With WAY=attach
 lagmond attaches to them instead, when they listen.
 
-For each: stalls, all of which must be found in time and named rightly; a load, in which there must be no record; and the
-throughput against the bare program's. Details on stderr, a line a program on stdout."""
+For each: stalls, all of which must be found in time and named correctly; a load, during which there must be no record; and the
+throughput relative to the bare program's. Details on stderr, one line per program on stdout."""
 import math
 import os
 import pathlib
@@ -48,7 +48,7 @@ def judge(stall, lines, asked, seen_at):
         symbols = [frame.get("symbol") or "?" for frame in line["frames"]]
         if not any(re.fullmatch(stall.native, symbol) for symbol in symbols):
             wrong.append(f"no {stall.native} in {line['phase']}: {' < '.join(symbols) or line.get('capture_error')}")
-        # A loop that computes and waits for a processor longer than it has one is slow for that reason, and the record says so.
+        # A loop that computes and waits for a processor longer than it has one is slow for that reason, as the record reports.
         starved = line["cause"] == "runqueue" and line.get("run_delay_ms", 0) > line.get("cpu_ms", 0)
         if line["cause"] != stall.cause and not (starved and stall.cause == "cpu"):
             wrong.append(f"cause {line['cause']} in {line['phase']}, not {stall.cause}")

@@ -29,8 +29,8 @@ struct Detection: Sendable, Equatable {
         }
     }
 
-    /// What the observer-and-semaphore watchdog said. It gives no duration and no start: reports between which the loop gave no sign are taken
-    /// for one stall that began a threshold before the first of them and lasted until the last.
+    /// The report of the observer-and-semaphore watchdog. It gives no duration and no start: reports without activity of the loop
+    /// in between count as one stall that began a threshold before the first of them and lasted until the last.
     static func all(from reports: [TargetReport.SemaphoreWatchdogReport]) -> [Detection] {
         var detections: [Detection] = []
         var index = 0

@@ -1,8 +1,8 @@
 /// One stop of the whole target, as its parent saw it from outside. `CLOCK_MONOTONIC`, nanoseconds.
 ///
-/// The time at which the target was stopped is not known to the microsecond. It surely did between ``stopped`` (`waitpid` said so, which the
-/// kernel does when the last thread has stopped) and ``continued`` (right before SIGCONT); it surely did not before ``asked``
-/// (right before SIGSTOP) and after ``running`` (right after SIGCONT).
+/// The time of the stop is not known to the microsecond. The target was certainly stopped between ``stopped`` (reported by
+/// `waitpid`, when the last thread has stopped) and ``continued`` (right before SIGCONT); it was certainly not stopped before
+/// ``asked`` (right before SIGSTOP) and after ``running`` (right after SIGCONT).
 struct ObservedStop: Sendable, Equatable {
     let asked: UInt64
     let stopped: UInt64

@@ -1,10 +1,10 @@
 /// The score of a detector in one run: compares its detections with the truth. Pure.
 ///
-/// - A detection belongs to the truth of its kind that it overlaps most and that no earlier detection has taken; of a truth that is
-///   no stall (``Truth/mayBeFound``) there can be no detection.
-/// - A detection that belongs to none is false. So is every repetition: each stall is to be reported once.
+/// - A detection belongs to the truth of its kind that it overlaps most and that no earlier detection has taken; a truth that is
+///   not a stall (``Truth/mayBeFound``) has no detection.
+/// - A detection that belongs to no truth is false. So is every repetition: each stall must be reported once.
 /// - Recall is over the stalls that must be found (``Truth/mustBeFound``), injected or not.
-/// - Durations are compared for injected stalls only; what the kernel did has no callout that measured it from inside.
+/// - Durations are compared only for injected stalls; delays by the kernel have no callout that measures them from inside.
 struct Score: Sendable, Equatable {
     /// A detection and what it belongs to.
     struct Match: Sendable, Equatable {

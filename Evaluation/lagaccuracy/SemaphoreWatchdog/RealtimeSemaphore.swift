@@ -4,10 +4,10 @@ internal import LagMonitor
 internal import Synchronization
 
 /// A semaphore whose timed wait follows the wall clock, like `sem_timedwait` and libdispatch's `dispatch_semaphore_wait` on Linux:
-/// the timeout becomes a point of `CLOCK_REALTIME` when the wait begins, and whoever sets that clock moves the end of the wait.
+/// the timeout becomes a point of `CLOCK_REALTIME` when the wait begins, so setting that clock moves the end of the wait.
 ///
-/// Either with the kernel's clock (then it *is* `sem_timedwait`), or with one of its own that starts like the kernel's and can
-/// be stepped: for machines whose clock must not be touched.
+/// Uses either the kernel's clock (then it *is* `sem_timedwait`), or its own clock, which starts like the kernel's and can
+/// be stepped: for machines whose clock must not be changed.
 // Unchecked: a semaphore is designed to be shared, the pointer is immutable, the rest is atomic.
 final class RealtimeSemaphore: @unchecked Sendable {
     private let raw: UnsafeMutablePointer<sem_t>

@@ -3,18 +3,18 @@ internal import LagWorkload
 internal import Synchronization
 
 /// The target's own clock: reads `CLOCK_MONOTONIC` at every activity of the loop and around every callback that we submit, and
-/// so knows what really happened to the loop, whoever was at fault. It never looks at the monitor's beacon.
+/// so knows what really happened to the loop, whatever the cause. It never reads the monitor's beacon.
 ///
-/// - What is injected is measured by the callout itself, first thing and last thing.
+/// - The callout itself measures an injected stall, first thing and last thing.
 /// - Between two readings the loop is at work, unless it sleeps: that is, from the last observer of `beforeWaiting` to the
-///   first of `afterWaiting`. Any other time of ``longGap`` or more between two readings was taken from the loop by somebody
-///   else (the kernel), and is truth as well.
+///   first of `afterWaiting`. Any other time of ``longGap`` or more between two readings was taken from the loop by the
+///   kernel, and is truth as well.
 /// - A time of ``longAwakePeriod`` or more without sleep is truth for a rule that finds starvation.
 ///
 /// What it cannot see: a delay between the last observer of `beforeWaiting` and the sleep itself, and one between the wake and
 /// the first observer. Both are a few hundred nanoseconds of the loop's code.
 ///
-/// The loop's thread only, but for ``harvest(into:)``; a lock nobody competes for costs about 20 ns.
+/// Only for the loop's thread, except ``harvest(into:)``; an uncontended lock costs about 20 ns.
 final class Oracle: Sendable {
     private struct State {
         /// False before the first reading: the loop has not run.

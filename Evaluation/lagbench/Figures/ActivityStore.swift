@@ -2,7 +2,7 @@ internal import CLagBeacon
 internal import LagActivity
 internal import LagMonitor
 
-/// What one activity costs the monitored thread: `beacon.mark`, with the watchdog running and the beacon not armed, against
+/// The cost of one activity for the monitored thread: `beacon.mark`, with the watchdog running and the beacon not armed, against
 /// the observer-and-semaphore watchdog's store and semaphore signal with its watchdog waiting.
 ///
 /// Whole batches in a tight loop, the clock read around a batch, the loop itself not subtracted; the median of the
@@ -16,7 +16,7 @@ struct ActivityStore: Benchmark {
     private static let storesPerBatch = 50_000
     private static let watchdogSignals = 3_000
     private static let watchdogBatches = 300
-    /// The watchdog counts as waiting when it has said so and did not wake for so long.
+    /// The watchdog counts as waiting when it has announced it and did not wake for this long.
     private static let settleNanoseconds: UInt64 = 20_000
     private static let watchdogSignalsPerBatch = 500
 

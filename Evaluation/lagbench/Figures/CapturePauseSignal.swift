@@ -12,14 +12,15 @@ internal import LagModel
 /// and counted, because there the scheduler's gap hides ours: those that found the thread off its processor (a gap had
 /// begun before), and those during which it was put aside for another thread (its involuntary switches moved).
 /// `capture_pause_all` leaves none out; `capture_pause_noise` takes windows of the same lengths some time later, in which
-/// nobody was captured: what the machine does by itself. The peer is the least a signal can cost: an empty handler. The two threads are kept on different processors.
+/// no thread was captured: the machine's own noise. The peer is the minimum cost of a signal: an empty handler. The two threads
+/// are kept on different processors.
 struct CapturePauseSignal: Benchmark {
     let name = "capture_pause_signal"
     let unit = "us"
     let targets = [Target(.value, .atMost(5)), Target(.p99, .atMost(50))]
 
     private static let captures = 600
-    /// On a busy machine there are fewer captures to measure: then it goes on for so long, and is content with less.
+    /// On a busy machine there are fewer captures to measure: then it continues up to this time, and accepts fewer.
     private static let longestNanoseconds: UInt64 = 6_000_000_000
     private static let fewestCaptures = 50
     private static let peerSignal = SIGURG

@@ -1,8 +1,8 @@
 internal import CLagBeacon
 internal import LagMonitor
 
-/// What `withStallContext` costs the thread that works: around nothing, while nobody asks for contexts and while a monitor does; within a task that does
-/// not suspend; and with an attribute.
+/// The cost of `withStallContext` for the working thread: around nothing, without and with a monitor that uses contexts; within a
+/// task that does not suspend; and with an attribute.
 ///
 /// Whole batches in a tight loop, the clock read around a batch, the loop itself not subtracted; the median of the batches.
 struct ContextSet: Benchmark {

@@ -8,8 +8,8 @@ internal import Synchronization
 /// How long after the threshold a stall is found: sixty stalls of random length and phase, half of them asleep, half computing.
 ///
 /// Ours is the watchdog's own time in the `begin` record, which `hangAfter = .zero` makes at detection, after the stack was
-/// taken; less the stall's begin as the stalled callback itself read it, less the threshold. The observer-and-semaphore watchdog's is the
-/// time of its third timeout. Both run at once on loops of their own, so they share one weather.
+/// taken; minus the stall's begin as read by the stalled callback itself, minus the threshold. The observer-and-semaphore
+/// watchdog's is the time of its third timeout. Both run at once on their own loops, so they have the same conditions.
 struct DetectLatency: Benchmark {
     let name = "detect_latency"
     let unit = "ms"
@@ -122,7 +122,7 @@ struct DetectLatency: Benchmark {
                 defer { state.milliseconds = 0 }
                 return (state.milliseconds, state.computing)
             }
-            // A call that nobody planned: the one that ends the loop.
+            // An unplanned call: the one that ends the loop.
             guard milliseconds > 0 else { return }
             let deadline = begin + UInt64(milliseconds * 1_000_000)
             if computing { Pause.spin(until: deadline) } else { Pause.sleep(until: deadline) }

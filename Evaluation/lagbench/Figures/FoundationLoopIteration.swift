@@ -7,8 +7,9 @@ internal import Synchronization
 
 /// How much slower a turn of a CFRunLoop gets by being watched, in per cent: by a ``FoundationLoop``, and by the observer-and-semaphore watchdog.
 ///
-/// A turn performs a source that signals itself and wakes its loop, so that the loop turns as fast as it can, and never sleeps: its
-/// time is the processor time of its thread, which others on the machine leave alone. Three equal loops on one processor, by turns:
+/// An iteration performs a source that signals itself and wakes its loop, so that the loop iterates as fast as it can, and never
+/// sleeps: its time is the processor time of its thread, which other processes do not affect. Three equal loops alternate on one
+/// processor:
 /// not watched, watched by us, and by the observer-and-semaphore watchdog. A round compares its three; the figure is the median of the rounds. Two further lines:
 /// - `loop_turn_foundation_ns`: what such a turn takes when watched; the peer is the loop that is not.
 /// - `loop_turn_foundation_run`: the same as the first for a loop that runs as `RunLoop.run()` does: a run for each source.

@@ -2,7 +2,7 @@ internal import Foundation
 internal import LagDiagnosis
 internal import LagSymbols
 
-/// Files, lines and inlined functions for thirty frames of one program, none of them asked for before, by the kept child.
+/// Files, lines and inlined functions for thirty frames of one program, none of them queried before, by the long-running child.
 /// The peer is the toolchain's own symboliser on thirty frames of the same program.
 ///
 /// `symbol_lines_first` is the first batch of all: the child's start and its reading of the program count.

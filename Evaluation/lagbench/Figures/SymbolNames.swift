@@ -1,7 +1,7 @@
 internal import LagDiagnosis
 
-/// Names for thirty frames of one program, none of them asked for before: one pass over its symbol table. The peer is the
-/// toolchain's own symboliser, names alone and for the first time, on thirty frames of this program.
+/// Names for thirty frames of one program, none of them queried before: one pass over its symbol table. The peer is the
+/// toolchain's own symboliser, only names and for the first time, on thirty frames of this program.
 struct SymbolNames: Benchmark {
     let name = "symbol_names"
     let unit = "ms"

@@ -7,9 +7,9 @@ internal import Synchronization
 /// How often a second the watchdog wakes while a loop turns as fast as it can. The observer-and-semaphore watchdog wakes for every activity
 /// it can keep up with.
 ///
-/// The loop is kept busy by a source that signals itself and wakes its loop. `busy_turn` is what a turn costs the loop then,
-/// observed by the observer-and-semaphore watchdog and by ours; `busy_turn_unwatched` the same loops with nobody watching. The difference
-/// is what watching costs a loop that works.
+/// A source that signals itself and wakes its loop keeps the loop busy. `busy_turn` is the cost of an iteration then,
+/// observed by the observer-and-semaphore watchdog and by ours; `busy_turn_unwatched` the same loops without a watchdog. The
+/// difference is the cost of watching for a working loop.
 struct WatchdogWakesBusy: Benchmark {
     let name = "watchdog_wakes_busy"
     let unit = "per_s"

@@ -20,8 +20,9 @@ struct LibraryTruth: Sendable {
     /// Further data, if it is a service's scenario.
     var service: ServiceTruth?
 
-    /// Where other processes have the processors, a thread that computes waits for one: by the stall's own clocks, the larger part is the
-    /// cause. Near the middle either is right. So it is, at any share, of what computes and waits for others by turns.
+    /// If other processes use the processors, a computing thread waits for one: by the stall's own clocks, the larger part is the
+    /// cause. Near the middle either is right. The same holds, at any share, for threads that alternately compute and wait for
+    /// others.
     func causes(_ causes: [StallRecord.Cause], in truth: Truth?) -> [StallRecord.Cause] {
         guard computes || causes.contains(.cpu), let truth, truth.durationMs > 0 else { return causes }
         switch truth.cpuMs / truth.durationMs {

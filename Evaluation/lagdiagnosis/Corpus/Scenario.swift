@@ -29,8 +29,8 @@ struct Scenario: Sendable {
     var runsAlone = false
     /// Whether a busy machine belongs to it. Otherwise a run in which others took the processor is repeated.
     var expectsRunDelay = false
-    /// Whether the processor is to be its own, where that is permitted: for what computes or wakes often, and would wait for a
-    /// processor where others are busy. None of its other threads may compute.
+    /// Whether it gets its own processor, if permitted: for scenarios that compute or wake often, and would wait for a
+    /// processor on a busy machine. None of its other threads may compute.
     var needsOwnProcessor = false
     /// The memory control group that the process is put into.
     var memoryLimitBytes: Int?

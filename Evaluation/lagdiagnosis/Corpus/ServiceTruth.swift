@@ -1,4 +1,5 @@
-/// What a program's list says of one of its scenarios that stalls a service: where tasks and requests go on while a thread is stalled.
+/// The data in a program's list on a scenario that stalls a service, in which tasks and requests continue while a thread is
+/// stalled.
 struct ServiceTruth: Decodable, Sendable {
     /// The kind of the scenario; sums are printed per kind.
     let group: String

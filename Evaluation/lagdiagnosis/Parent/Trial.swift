@@ -14,8 +14,8 @@ struct Trial {
 
     /// A silent process is killed after this time.
     private static let limit: Duration = .seconds(30)
-    /// How often a scenario is tried when others take its processor, or something holds the watchdog up. What is held up every time
-    /// is judged as it is.
+    /// How often a scenario is retried if other processes take its processor, or the watchdog is delayed. If that happens every
+    /// time, the last result is judged.
     private static let mostAttempts = 4
 
     func execute() -> Verdict {

@@ -57,8 +57,8 @@ struct StallLine: Sendable {
     var phase: String { fields.phase ?? "" }
     var frames: [Frame] { fields.frames ?? [] }
 
-    /// How uncertain the record says its duration is: something held up the watchdog in the middle of a look, be it that the process
-    /// could not run, or the kernel.
+    /// The record's uncertainty of its duration: the watchdog was delayed in the middle of a poll, because the process
+    /// could not run, or by the kernel.
     var uncertaintyMs: Double {
         guard let least = fields.durationMinMs, let most = fields.durationMaxMs else { return 0 }
         return most - least

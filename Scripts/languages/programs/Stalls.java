@@ -178,7 +178,7 @@ public class Stalls {
             rest(selector, (int) (Double.parseDouble(arguments[3]) * 1000 / REST_MILLISECONDS));
             for (int round = 0; round < Integer.parseInt(arguments[1]); round++) {
                 rest(selector, RESTS);
-                // Somebody waits meanwhile.
+                // A client waits meanwhile.
                 Socket client = new Socket("127.0.0.1", ((InetSocketAddress) server.getLocalAddress()).getPort());
                 long begin = System.nanoTime();
                 stall(name, 100);

@@ -1,4 +1,4 @@
-// More stalls for stalls.go: of goroutines that wait for others, and in what Go's runtime does on a stack of its own.
+// More stalls for stalls.go: of goroutines that wait for others, and in functions of Go's runtime on its own stack.
 package main
 
 import (

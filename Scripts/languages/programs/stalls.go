@@ -218,7 +218,7 @@ const (
 	pause = 20 * time.Millisecond
 )
 
-// A socket that listens, and the loop that waits for who comes.
+// A listening socket, and the loop that waits for clients.
 type loop struct {
 	events, listener int
 	address          syscall.Sockaddr
@@ -260,7 +260,7 @@ func main() {
 	waiting.rest(time.Duration(lead * float64(time.Second)))
 	for round := 0; round < rounds; round++ {
 		waiting.rest(rests * pause)
-		// Somebody waits meanwhile.
+		// A client waits meanwhile.
 		client, _ := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 		syscall.Connect(client, waiting.address)
 		begin := monotonic()

@@ -226,7 +226,7 @@ $stalls = [
 function main($stalls) {
     [, $name, $rounds, $truth, $lead] = $_SERVER["argv"];
     $listener = stream_socket_server("tcp://127.0.0.1:0");
-    // Nobody accepts there.
+    // Connections are never accepted there.
     $silent = stream_socket_server("tcp://127.0.0.1:0");
     $GLOBALS["port"] = (int) substr(strrchr(stream_socket_get_name($silent, false), ":"), 1);
     $file = fopen($truth, "w");
@@ -236,7 +236,7 @@ function main($stalls) {
         stream_select($reads, $writes, $others, 0, REST_MICROSECONDS);
         $rests++;
         if ($stalled < (int) $rounds && $rests >= $first + RESTS * ($stalled + 1)) {
-            // Somebody waits meanwhile.
+            // A client waits meanwhile.
             $client = stream_socket_client("tcp://" . stream_socket_get_name($listener, false));
             $start = hrtime(true);
             $stalls[$name]();

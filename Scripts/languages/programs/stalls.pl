@@ -240,7 +240,7 @@ sub now { return int(clock_gettime(CLOCK_MONOTONIC) * 1e9) }
 
 sub stall {
     my ($name, $listener, $file) = @_;
-    # Somebody waits meanwhile.
+    # A client waits meanwhile.
     my $client = IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $listener->sockport) or die;
     my $start = now();
     $stalls{$name}->();

@@ -220,7 +220,7 @@ RESTS = 25
 REST_SECONDS = 0.02
 
 def stall(name, listener, file)
-  # Somebody waits meanwhile.
+  # A client waits meanwhile.
   client = TCPSocket.new "127.0.0.1", listener.addr[1]
   start = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
   STALLS[name].call

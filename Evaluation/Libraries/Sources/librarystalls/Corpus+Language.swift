@@ -8,7 +8,7 @@ extension Corpus {
             "arc-graph",
             ["cpu"],
             ["closeScene", "SceneNode.deinit", "SceneNode.__deallocating_deinit"],
-            "the last reference to a large graph goes: who drops it, or the deinit that the compiler wrote",
+            "the last reference to a large graph is released: the releasing function, or the compiler's deinit",
             preparing: {
                 let scene = SceneHolder()
                 return { _ in closeScene(scene) }

@@ -1,8 +1,8 @@
 internal import CLibraryStalls
 internal import Foundation
 
-/// A stall in a library, with what an experienced engineer would blame. Written before the monitor was asked, and not changed because it says
-/// something else.
+/// A stall in a library, with the culprit that an experienced engineer would name. Written before the monitor was run, and not
+/// changed because the monitor disagrees.
 struct Scenario: Sendable {
     /// Selects the scenarios that developers of the monitor may examine: a coin toss that only depends on the name.
     enum Part: String, Encodable {
@@ -10,7 +10,7 @@ struct Scenario: Sendable {
         case unseen
     }
 
-    /// Called with the time at which the stall is to be over. The result keeps the optimiser from dropping the work.
+    /// Called with the time at which the stall must end. The result keeps the optimiser from removing the work.
     typealias Body = @Sendable (moment) throws -> Int
 
     /// What stalls the main thread.

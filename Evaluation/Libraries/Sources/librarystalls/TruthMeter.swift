@@ -2,8 +2,8 @@ internal import CLibraryStalls
 internal import Foundation
 internal import Glibc
 
-/// What the stalled thread's own clocks say of the stall. The same members as the parent's type of this name. There is no run delay in it:
-/// that stands only in a file that the monitor reads as well, and who reads the same file cannot see that it is wrong.
+/// The stalled thread's own clocks for the stall. The same members as the parent's type of this name. It has no run delay:
+/// that is only in a file that the monitor reads as well, so an error in it would not show.
 struct Truth: Codable, Sendable {
     let startMonoUs: UInt64
     let durationMs: Double

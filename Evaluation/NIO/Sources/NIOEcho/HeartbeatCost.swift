@@ -6,10 +6,10 @@ internal import NIOCore
 internal import NIOPosix
 import Synchronization
 
-/// What a heartbeat takes of a busy loop's time: the CPU time of so many turns with heartbeats, less that of as many without; and how
-/// much of it is the heartbeat's own task, the rest being NIO's way of taking any task from another thread.
+/// The cost of a heartbeat for a busy loop: the CPU time of iterations with heartbeats, minus that of as many without; and how
+/// much of it is the heartbeat's own task, the rest being NIO's cost of accepting any task from another thread.
 enum HeartbeatCost {
-    /// Heartbeats, as fast as 50 µs apart, from a thread of their own; without a loop, only that thread and its sleeps.
+    /// Heartbeats, 50 µs apart or more, from a separate thread; without a loop, only that thread and its sleeps.
     private final class HeartbeatGenerator: Sendable {
         private let isOver = Atomic<Bool>(false)
         private let beating = DispatchGroup()

@@ -8,7 +8,7 @@ internal import Runtime
 
 /// A SwiftNIO server of the usual parts, for `lagbench --subject`: a program of a real size to look for names and lines in.
 ///
-/// Prints what the toolchain's own symboliser needs for a stack of its own: `peer_frames N`, `peer_first_ms X`, and
+/// Prints the time of the toolchain's own symboliser for its own stack: `peer_frames N`, `peer_first_ms X`, and
 /// `peer_ms X`, the median of the times after the first.
 @main
 enum NIOSubject {

@@ -2,8 +2,8 @@ internal import LagMonitor
 
 /// Compares the records of a run with the requests that are known to have blocked.
 ///
-/// A block belongs to the record of its thread that covers most of it. Two that a loop ran one after the other, and answered nobody in between, are one stall: it
-/// has to name both.
+/// A block belongs to the record of its thread that covers most of it. Two blocks that a loop ran in succession, without an
+/// answer in between, are one stall, which must name both.
 struct Score {
     /// Blocks with a record.
     var stalls = 0

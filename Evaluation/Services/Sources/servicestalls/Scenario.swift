@@ -1,5 +1,5 @@
-/// A stall in a service, with what an experienced engineer would blame. Written before the monitor was asked, and not changed
-/// because it says something else.
+/// A stall in a service, with the culprit that an experienced engineer would name. Written before the monitor was run, and not
+/// changed because the monitor disagrees.
 struct Scenario: Sendable {
     enum Group: String, Sendable {
         /// Code that computes on the main thread, as compiled by Swift's compiler.

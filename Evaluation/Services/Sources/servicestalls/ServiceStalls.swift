@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// Speaks the protocol of `lagdiagnosis --program`: `list` prints the scenarios, a line of JSON each; `stall --scenario NAME`
-/// prints the monitor's records and, last, a ``ChildReport``. Other options are not used: each stalls for a time of its own, and
+/// prints the monitor's records and, last, a ``ChildReport``. Other options are not used: each scenario has its own duration, and
 /// ends by itself.
 @main struct ServiceStalls {
     static func main() throws {

@@ -2,8 +2,8 @@ internal import Foundation
 internal import LagMonitor
 internal import Synchronization
 
-/// What the stalled thread's own clocks say of the stall. The same members as the type of this name in `lagdiagnosis`. There is
-/// no run delay in it: that stands only in a file that the monitor reads as well.
+/// The stalled thread's own clocks for the stall. The same members as the type of this name in `lagdiagnosis`. It has no
+/// run delay: that is only in a file that the monitor reads as well.
 struct Truth: Codable, Sendable {
     let startMonoUs: UInt64
     let durationMs: Double

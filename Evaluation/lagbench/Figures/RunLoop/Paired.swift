@@ -2,8 +2,8 @@ internal import LagModel
 internal import LagRunLoop
 internal import Synchronization
 
-/// A figure of the run loop beside the same on a peer: ours and the peer by turns, so that both see the same weather, each time on a new
-/// thread, so that neither inherits a loop. The medians; ours is to be no slower.
+/// A figure of the run loop compared with a peer: ours and the peer alternate, so that both have the same conditions, each time
+/// on a new thread, so that neither inherits a loop. Reports the medians; ours must not be slower.
 protocol PairedBenchmark: Benchmark {
     var peer: String { get }
     var rounds: Int { get }
