@@ -1,8 +1,8 @@
 // The memory order that the protocol relies on: runs each pair of threads below in every order that the machine allows.
 //
-// The machine. An instruction is performed (a load takes its value, a store gets visible to all) at any time, and before an older one of its
-// thread unless the architecture keeps the two in order. A load takes the value of an older store of its own thread to the same place,
-// also before that is visible.
+// The machine: an instruction is performed (a load takes its value, a store becomes visible to all) at any time, also before an older one of its
+// thread unless the architecture keeps the two in order. A load takes the value of an older store of its own thread to the same address,
+// even before that is visible.
 //   x86-64 (TSO): only a store may be passed, and only by a load; a locked instruction, XCHG included, is not passed.
 //   AArch64 (other-multi-copy atomic, no dependencies): anything may pass anything but an access to the same place; LDAR is not passed by what is
 //   younger, STLR does not pass what is older, LDAR does not pass an older STLR (LDAPR does), an atomic access with both orders is both.

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Services under load, of which one request in 200 blocks: whether each stall names the request. A package of its own: what they need is no business
-// of the monitor's.
+// Services under load, in which one request in 200 blocks: checks whether each stall names the request. A separate package, so
+// that the monitor does not get their dependencies.
 let package = Package(
     name: "EvaluationRequests",
     platforms: [.macOS(.v15)],

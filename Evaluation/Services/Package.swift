@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Stalls in services that embed the monitor: the main actor, tasks, actors, executors, SwiftNIO, Hummingbird, GRDB. A package of its own: what they need is no
-// business of the monitor's.
+// Stalls in services that embed the monitor: the main actor, tasks, actors, executors, SwiftNIO, Hummingbird, GRDB. A separate
+// package, so that the monitor does not get their dependencies.
 let package = Package(
     name: "EvaluationServices",
     platforms: [.macOS(.v15)],

@@ -121,8 +121,8 @@ class Server:
         return self
 
     def popen(self, command):
-        # How long the environment is decides where a program's stack and heap begin within their pages, and with that its speed, by a
-        # percent either way (Mytkowicz et al., ASPLOS 2009). lagmond adds two entries: by lot, so that this is no difference.
+        # The size of the environment determines where a program's stack and heap begin within their pages, and thus its speed, by up to a
+        # percent (Mytkowicz et al., ASPLOS 2009). lagmond adds two entries, so the size is randomised to remove this bias.
         environment = {**os.environ, "WRAP_PADDING": "x" * random.randrange(4096)}
         with on_processors(self.processors):
             return subprocess.Popen(

@@ -1,5 +1,5 @@
-// Stalls of known function and line: stalls SCENARIO ROUNDS TRUTH LEAD. A loop on a thread of its own rests between them, and LEAD seconds before; of
-// each stall TRUTH gets begin and end.
+// Stalls of known function and line: stalls SCENARIO ROUNDS TRUTH LEAD. A loop on its own thread rests between them, and LEAD seconds before; the begin
+// and end of each stall are written to TRUTH.
 package main
 
 import (

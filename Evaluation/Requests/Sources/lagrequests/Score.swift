@@ -40,8 +40,8 @@ struct Score {
                 continue
             }
             let truth = Set(owned.map { "\($0.request)" })
-            // What was at it for a while as well may have a record of its own for the rest; but that is not whose stall this is. (A record lists what was at it for half
-            // of the threshold; its samples are some 10 ms apart.)
+            // A request that was active for a while may have its own record for the rest, but is not the cause of this stall. (A
+            // record lists requests that were active for half of the threshold; its samples are some 10 ms apart.)
             let partly = Set(
                 blocks.filter {
                     $0.thread == record.threadID && $0.shared(with: record) > record.threshold.nanoseconds / 4
