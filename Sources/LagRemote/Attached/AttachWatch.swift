@@ -224,7 +224,9 @@ package final class AttachWatch: @unchecked Sendable {
             probe.answer(call, by: .manager)
             probe.answer(call, by: .relay)
             rounds += 1
-            if rounds == (search.isLeftAlone ? 1 : Self.roundsBeforeError), search.count == 0 { reportError(search.nothingFound) }
+            if rounds == (search.isLeftAlone ? 1 : Self.roundsBeforeError), search.known.allSatisfy(\.waitsForTimeAlone) {
+                reportError(search.nothingFound)
+            }
             // With a thousand threads a round takes long, so it is done less often.
             let pause = max(Self.eagerNanoseconds, Self.shareOfRound * (clb_now_ns() - begun))
             semaphore.drain()

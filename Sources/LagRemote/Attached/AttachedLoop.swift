@@ -40,8 +40,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     private var sameNanoseconds: (beforeChange: UInt64, last: UInt64) = (0, 0)
     /// The previous sample.
     private var last: (nanoseconds: UInt64, wasAsleep: Bool) = (0, false)
-    /// The beacon's word of a stretch of work that was found to keep work waiting: it is recorded even if it ends before the
-    /// watchdog's rules check it.
+    /// The beacon's word of work that was found to keep other work waiting: recorded even if it ends before the rules check it.
     private var busyWord: UInt64 = .max
     /// The stretch of work that a sample has examined.
     private var examinedWord: UInt64 = .max
@@ -88,8 +87,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     /// The epoll instance on which it was found waiting; nil: it waits in another way.
     let epoll: Int32?
 
-    /// Samples and publishes. Takes some 4 µs, 50 more if the thread was stopped, plus an examination (``LoopExaminer``) when a
-    /// lasting stretch of work is first seen.
+    /// Samples, publishes. Some 4 µs, 50 more if it stops the thread, plus an examination (``LoopExaminer``) of new lasting work.
     /// - Returns: whether the thread still exists.
     func sample(at now: UInt64) -> Bool {
         guard !isOver else { return false }
@@ -127,12 +125,11 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         let wasAtWork = finder.isAtWork
         publish(finder.observe(observation, at: now, seen: seen, withHeld(outcome, trace, at: now)))
         let hasSlept = isAsleep && last.wasAsleep && !finder.hasMoved
-        // If it could not be stopped because another of our threads had stopped it for its stack, nothing is known: other samples
-        // must prove it.
+        // If another of our threads had stopped it for its stack, this could not, and nothing is known: other samples must prove
+        // it.
         if outcome != .refused || hasSlept { coverage.record(wasWatched && outcome == .nothing || hasSlept, at: seen) }
         if wasAtWork, finder.isAtWork {
-            // The count includes the waits of handlers. It is more reliable than the timestamps if some were lost because the
-            // ring was full.
+            // The count includes the waits of handlers. If timestamps were lost in a full ring, it is more reliable.
             if isStamped, let trace, trace.firstPass != nil || trace.hasLastPass {
                 publish(finder.recordPasses(trace, since: last.nanoseconds, seen: seen))
             } else {
@@ -170,8 +167,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         return true
     }
 
-    /// Selects what is recorded of a resting loop: if it is seldom woken, all switches, so that the beginning of its next stretch
-    /// of work is known.
+    /// Selects what is recorded of a resting loop: if seldom woken, all switches, to know when its next stretch of work begins.
     private func restRecording(_ observation: ThreadObservation, at now: UInt64, wasAtWork: Bool) {
         iterationProbe.end()
         calm.recordRest(runs: observation.runs, at: now)
@@ -226,6 +222,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         )
     }
 
+    package var waitsForTimeAlone: Bool { examiner.waitsForTimeAlone }
     package var waits: PublishedWaits { .samples }
 
     /// Not known if the thread is stopped to see whether it iterates, because each stop counts as a sleep.
@@ -242,7 +239,6 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     }
 
     private var isLive: Bool { cll_thread_is_ending(thread.process, thread.tid) == 0 }
-
     private var isSameImage: Bool { ProgramImage(of: thread.process).map { $0 == image } ?? true }
 
     /// Starts counting the loop's iterations until the next sample, if in doubt. Takes some µs then.

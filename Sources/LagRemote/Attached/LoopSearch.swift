@@ -43,9 +43,6 @@ struct LoopSearch {
         self.semaphore = semaphore
     }
 
-    /// The known loops.
-    var count: Int { loops.count }
-
     var known: [AttachedLoop] { loops.values.sorted { $0.thread.tid < $1.thread.tid } }
 
     /// Samples every thread that is not a known loop.

@@ -1,10 +1,15 @@
 internal import Synchronization
 
 extension LoopExaminer {
-    /// The thread serves a connection, as its process says. Where a wait by `poll` or `select` is over at once, as of a server for which clients wait already, the kernel
-    /// never shows what it was for: that connection came by the process's only listening socket, then, if it has one alone.
+    /// Whether the thread was last seen to wait for no descriptor.
+    var waitsForTimeAlone: Bool { state.withLock { $0.object?.isTimeAlone == true } }
+
+    /// Call it when the process publishes that the thread serves a connection. If a wait with `poll` or `select` returns at once,
+    /// because clients of the server already wait, the kernel never shows its object: if the process has only one listening
+    /// socket, the connection came from that.
     ///
-    /// That is so for this stretch of work, and of the main thread: one of a pool that serves a connection waits at its own.
+    /// This holds only for this stretch of work, and for the main thread: a pool thread that serves a connection waits on that
+    /// connection.
     func recordService(stretch: UInt64) {
         guard tid == process.pid else { return }
         let isNew = state.withLock { state in
@@ -13,14 +18,14 @@ extension LoopExaminer {
             return true
         }
         guard isNew else { return }
-        // Without the lock: 3 µs a descriptor.
+        // Without the lock, because it takes 3 µs per descriptor.
         let served = WaitObject(loneListenerOf: process.pid, pidfd: process.descriptor)
         state.withLock { $0.served = served }
     }
 
-    /// Whether a client waits to be accepted at what the loop waits on (``WaitObject/hasWaitingClient(pidfd:process:)``).
+    /// Whether a client waits to be accepted at the loop's object (``WaitObject/hasWaitingClient(pidfd:process:)``).
     var hasWaitingClient: Bool {
-        // Without the lock: of a set that takes some 3 µs a descriptor of the process.
+        // Without the lock, because for a set it takes some 3 µs per descriptor of the process.
         state.withLock { $0.object ?? $0.served }?.hasWaitingClient(pidfd: process.descriptor, process: process.pid) == true
     }
 }

@@ -2,13 +2,14 @@ internal import CLagBeacon
 package import LagActivity
 internal import LagMonitor
 
-/// What is proved of a loop at one moment: on nothing less anything is done to its process.
+/// What is proved about a loop at one moment: the minimum evidence for an action on its process.
 package struct LoopProof: Sendable, Equatable {
-    /// Its thread waits for events on an object that event loops wait on, and no other thread does.
+    /// Whether its thread, and no other, waits for events on an object that event loops wait on.
     package var isLoop: Bool
-    /// Events are ready there that it does not fetch.
+    /// Whether events are ready there that it does not fetch.
     package var isWorkPending: Bool
-    /// Both by what the kernel shows, of a thread that sleeps. Where its process has other threads, the shared table may leave out that they fetch.
+    /// Whether the kernel proves both, for a sleeping thread. If its process has other threads, the shared table may omit that
+    /// they fetch.
     package var isWitnessed: Bool
 
     package init(isLoop: Bool, isWorkPending: Bool, isWitnessed: Bool = false) {
@@ -20,14 +21,18 @@ package struct LoopProof: Sendable, Equatable {
 
 /// A loop of another process.
 package protocol ForeignLoop: ExaminableLoop {
-    /// Some 10 µs. Any thread.
+    /// Takes some 10 µs. Any thread.
     func proof(at now: UInt64) -> LoopProof
 
-    /// The beacon's word of a stretch of work that the last examination has found to keep nothing waiting; `.max`: of none. Any thread.
+    /// The beacon's word of work that keeps nothing waiting, as of the last examination; `.max`: none. Any thread.
     var quietWord: UInt64 { get }
+
+    /// Whether its thread was last seen to wait for no descriptor at all: it sleeps, and runs no loop (``QuietRule``). Any
+    /// thread.
+    var waitsForTimeAlone: Bool { get }
 }
 
 extension ForeignLoop {
-    /// For how long work that comes may have to wait for what the loop does now; 0 also while its thread is at something else, and nothing waits.
+    /// How long new work may have to wait for the loop's current work; 0 also while its thread is elsewhere and nothing waits.
     package var busyNanoseconds: UInt64 { clb_beacon_word(beacon.raw) == quietWord ? 0 : lagNanoseconds }
 }

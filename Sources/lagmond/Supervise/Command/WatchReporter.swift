@@ -111,6 +111,7 @@ final class WatchReporter: @unchecked Sendable {
             selection.includes(process: $0) ? surroundings.hasLibrary($0) : true
         }
         let present = surroundings.watched()
+        let reported = present.map(WatchReport.Process.init)
         if root != rootProcess.pid { rootProcess = (root, now) }
         if WatchReport.isListDue(startedAt: rootProcess.since, listedAt: listedAt, at: now) {
             listedAt = now
@@ -118,7 +119,7 @@ final class WatchReporter: @unchecked Sendable {
         }
         if now - silenceCheckedAt >= WatchReport.patience {
             silenceCheckedAt = now
-            reportSilence(below: root, Set(present.lazy.filter { !$0.loops.isEmpty }.map(\.pid)))
+            reportSilence(below: root, Set(reported.lazy.filter { !$0.loops.isEmpty }.map(\.id.pid)))
             for message in threadServers.update(present) { messages.add(message) }
         }
         reportShortage()
@@ -130,7 +131,7 @@ final class WatchReporter: @unchecked Sendable {
                 case .withoutLibrary, .hasBlindLibrary, .failed: true
                 }
             }
-        let isDue = root != 0 && present.allSatisfy { $0.loops.isEmpty } && report.isSilenceDue(at: now)
+        let isDue = root != 0 && reported.allSatisfy { $0.loops.isEmpty } && report.isSilenceDue(at: now)
         let command = WatchReport.Command(
             pid: root,
             name: Self.name(of: root),
@@ -140,7 +141,7 @@ final class WatchReporter: @unchecked Sendable {
             selection: selection.shown,
             leftOut: selection.includesAll ? [] : leftOut
         )
-        for message in report.update(present.map(WatchReport.Process.init), of: command, at: now) { messages.add(message) }
+        for message in report.update(reported, of: command, at: now) { messages.add(message) }
         messages.flushIfShown()
     }
 

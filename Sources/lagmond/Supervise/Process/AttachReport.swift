@@ -22,11 +22,12 @@ struct AttachReport {
 }
 
 extension WatchReport.Process {
+    /// What waits for time alone is no event loop: no stall of it is reported.
     init(_ process: WatchedProcess) {
         self.init(
             id: ProcessID(pid: process.pid, startTicks: process.startTicks),
             name: process.name,
-            loops: process.loops.map(\.name)
+            loops: process.loops.filter { !$0.waitsForTimeAlone }.map(\.name)
         )
     }
 }

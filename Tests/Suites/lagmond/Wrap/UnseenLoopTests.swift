@@ -21,6 +21,20 @@ struct UnseenLoopTests {
         }
     }
 
+    /// Its wait has no descriptor, so nothing that it does can be a stall.
+    @Test func `a program that waits for time alone is not reported as watched`() throws {
+        let run = try ProbeRun(ProbeRun.wrapper + [ProbeRun.probe, "places", "sleeps"])
+        #expect(run.status == 0 && !run.errors.contains("watching "), "\(run.errors)")
+        #expect(run.errors.contains("polls with timeout 0 and sleeps in between, is not watched"), "\(run.errors)")
+        let running = try RunningProbe([ProbeRun.probe, "places", "sleeps"])
+        let watch = try RunningProbe([ProbeRun.lagmond, "attach", "--pid", "\(running.pid)", "--output", "/dev/null"])
+        _ = try watch.complaint(containing: "nothing is watched so far")
+        running.send("\n")
+        let end = try watch.end()
+        #expect(end.status == 0 && !end.errors.contains("watching "), "\(end.errors)")
+        #expect(try running.end().status == 0)
+    }
+
     /// A program with the ELF note that Go's linker writes.
     private static func withGoProgram(_ body: (_ path: String, _ folder: String) throws -> Void) throws {
         let start: [UInt8] = [4, 0, 0, 0, 16, 0, 0, 0]
