@@ -115,9 +115,9 @@ struct SelectionSettingsTests {
         let failure = #expect(throws: StartFailure.self) { try settings.rejectUnusedSettings(on: .process) }
         #expect(
             failure?.message == "environment variable LAGMONITOR_COMMAND_REQUIRE_WATCH: "
-                + "without effect on a process that runs already (allowed: only with a command); "
+                + "without effect on a process that already runs (allowed: only with a command); "
                 + "environment variable LAGMONITOR_COMMAND_RESTART: "
-                + "without effect on a process that runs already (allowed: only with a command or with targets)"
+                + "without effect on a process that already runs (allowed: only with a command or with targets)"
         )
     }
 

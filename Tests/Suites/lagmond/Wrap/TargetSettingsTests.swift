@@ -76,7 +76,7 @@ struct TargetSettingsTests {
         ),
         (
             #"[{"name": "a", "pid": 3, "on_hang": "restart"}]"#,
-            "targets[0].on_hang: without effect on a process that runs already"
+            "targets[0].on_hang: without effect on a process that already runs"
         ),
         (
             #"[{"name": "a", "command": ["x"], "restart": "always"}]"#,
