@@ -52,25 +52,32 @@ def wait_for_lock():
     timer.join()
 
 
-def keep_interpreter():
+def keep_interpreter(started):
+    started.append(True)
     KEEPING_LIBC.usleep(ctypes.c_uint(int(SECONDS * 1e6)))  # @owner gil keep_interpreter
 
 
 def wait_for_interpreter():
-    thread = threading.Thread(target=keep_interpreter)
+    started = []
+    thread = threading.Thread(target=keep_interpreter, args=(started,))
     thread.start()  # @stall gil wait_for_interpreter
-    time.sleep(0.001)  # @stall gil wait_for_interpreter
+    # On a busy machine the thread may begin later.
+    while not started:  # @stall gil wait_for_interpreter
+        time.sleep(0.001)  # @stall gil wait_for_interpreter
     thread.join()  # @stall gil wait_for_interpreter
 
 
-def add_up():
+def add_up(started):
+    started.append(True)
     sum(range(int(1.4e8 * SECONDS)))  # @owner gil-compute add_up
 
 
 def wait_for_sum():
-    thread = threading.Thread(target=add_up)
+    started = []
+    thread = threading.Thread(target=add_up, args=(started,))
     thread.start()  # @stall gil-compute wait_for_sum
-    time.sleep(0.001)  # @stall gil-compute wait_for_sum
+    while not started:  # @stall gil-compute wait_for_sum
+        time.sleep(0.001)  # @stall gil-compute wait_for_sum
     thread.join()  # @stall gil-compute wait_for_sum
 
 
