@@ -95,7 +95,7 @@ internal import Testing
         #expect(output == line + line)
         let missing = errors.split(separator: "\n").filter { $0.contains("00ff00ff") }
         #expect(
-            missing == ["lagmond: no file with build-id 00ff00ff (libgone.so); --binary, --search or --debug-root may name one"]
+            missing == ["lagmond: no file with build-id 00ff00ff (libgone.so); use --binary, --search or --debug-root"]
         )
     }
 
