@@ -231,7 +231,7 @@ proctype Loop() {
         :: atomic { buffered == 0 -> longs = longs | (1 << present) }
 #if !defined(NOTES) && !defined(STOP)
         :: atomic { buffered == 0 -> longs = longs | (1 << present); loopHangs = true };
-            /* A hang: it ends when it was found, or when nobody watches. */
+            /* A hang: it ends when it was found, or when no watchdog runs. */
             atomic { hangFound || state != watched -> loopHangs = false; hangFound = false }
 #endif
         fi;
@@ -668,7 +668,7 @@ proctype Reporter() {
         };
         do
         :: atomic { nempty(ready) -> ready?since };
-            /* Without a registration it has no owner, and nobody gets it. */
+            /* Without a registration it has no owner, and is not delivered. */
             d_step { if :: registered -> delivered = delivered | (1 << since) :: else fi; since = 0 }
         :: atomic { empty(ready) -> break }
         od;

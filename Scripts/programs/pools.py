@@ -237,7 +237,7 @@ class PostgreSQL(Program):
 
 
 class PostgreSQLOfOtherUser(PostgreSQL):
-    """lagmond is root's, the server is not from its start on: as containers start it, by gosu or setpriv."""
+    """lagmond runs as root, but the server as another user from its start, as in containers with gosu or setpriv."""
 
     name, is_known = "postgresql-setpriv", False
     user = None

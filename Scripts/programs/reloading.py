@@ -1,4 +1,4 @@
-"""Servers that read a file again when they are told to, which their clients wait for where the file is a pipe."""
+"""Servers that reload a file on request, which delays their clients if the file is a pipe."""
 import signal
 import socket
 import subprocess
@@ -10,11 +10,11 @@ from program import FILE_CALL, Program, Stall, block_at_file, talk_load
 
 
 class Reloading(Program):
-    """A server with one stall: the file `reread` has become a pipe, and `tell` has it read."""
+    """A server with one stall: the file `reread` has become a pipe, and a request makes it read that."""
 
     signal = signal.SIGHUP
     loop = "main"
-    # Of a client that tells it: to start.
+    # The time that the requesting client needs to start.
     way_seconds = 0.0
 
     def stalls(self):

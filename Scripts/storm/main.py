@@ -1,4 +1,4 @@
-"""The storm; for Scripts/storm/run: main.py LAGMOND SUBJECT [ATTACK…]. A line an attack on stdout, details on stderr."""
+"""The storm; for Scripts/storm/run: main.py LAGMOND SUBJECT [ATTACK…]. One line per attack on stdout, details on stderr."""
 import os
 import pathlib
 import shutil

@@ -98,7 +98,7 @@ def inject(server, stall, known):
 
 
 def stalls(program, watch):
-    """How many stalls there were, how many were found as they should be, and how many records were of none."""
+    """How many stalls there were, how many were found correctly, and how many records belong to no stall."""
     made = found = false = 0
     worst_ms = 0.0
     with program.server(watch) as server:

@@ -8,8 +8,8 @@ internal import Synchronization
 /// Reports which loops of a command are watched, and finds its processes in which the preloaded library is not active: they are
 /// watched from outside if the kernel permits it, and otherwise reported.
 ///
-/// Runs a thread: some µs each half second, and a list of the machine's processes (10 µs each) every five seconds, in the first
-/// five seconds each time. The mappings of a process are read once for each program that it runs.
+/// Runs a thread: some µs each half second, plus 10 µs per process of the machine every five seconds (in the first five seconds
+/// each time). The mappings of a process are read once for each program that it runs.
 // Unchecked: only its thread uses the state of `poll`; the rest is immutable, atomic or in a Mutex.
 final class WatchReporter: @unchecked Sendable {
     /// A process of the command that is not watched.
@@ -200,8 +200,7 @@ final class WatchReporter: @unchecked Sendable {
 
     private func isRefused(_ id: ProcessID) -> Bool { if case .failed = observations[id] { true } else { false } }
 
-    /// Handles a process in which the library is active but has published nothing. If one of its threads still waits for events,
-    /// with calls that bypass the library, it is watched from outside.
+    /// Watches a process from outside if its library has published nothing, but a thread waits for events with other calls.
     private func examineBlind(_ id: ProcessID, at now: MonotonicTime) {
         guard !surroundings.publishes(id.pid), !outside.selection.threads.isEmpty || !GoProgram.isRun(by: id.pid) else {
             observations[id] = .hasLibrary
