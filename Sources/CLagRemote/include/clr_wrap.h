@@ -74,8 +74,8 @@ int clr_wrap_forward(pid_t pid, int pidfd, const clr_signal_event *event);
 int clr_wrap_send(pid_t pid, int pidfd, int signal);
 
 // Stops this process with that signal's default effect, so that a shell sees it; returns when it is continued. Uses SIGSTOP if that
-// signal was ignored from the start.
+// signal was ignored from the start. Returns how often it was continued: more than once if it was stopped again at once.
 int clr_wrap_stop_by(int signal, const clr_signal_state *state);
-// Returns how often it was continued: more than once if it was stopped again at once.
+
 // Ends this process with that signal, without writing a core.
 _Noreturn void clr_wrap_die_by(int signal);

@@ -34,7 +34,7 @@ struct LoopService {
                 switch Int(clr_service(process.descriptor, process.pid, epoll)) {
                 case CLR_SERVES_ONE_PEER: .peer
                 case CLR_SERVES_ITSELF: .helper
-                // The state when it had members; an instance that never had any is a timer.
+                // The kind when it had members; an instance that never had any belongs to a helper, which waits for time.
                 case CLR_SERVES_UNKNOWN: epoll == found.epoll ? found.kind : .helper
                 default: nil
                 }
