@@ -125,8 +125,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         let wasAtWork = finder.isAtWork
         publish(finder.observe(observation, at: now, seen: seen, withHeld(outcome, trace, at: now)))
         let hasSlept = isAsleep && last.wasAsleep && !finder.hasMoved
-        // If another of our threads had stopped it for its stack, this could not, and nothing is known: other samples must prove
-        // it.
+        // If another of our threads had stopped it for its stack, nothing is known: other samples must prove it.
         if outcome != .refused || hasSlept { coverage.record(wasWatched && outcome == .nothing || hasSlept, at: seen) }
         if wasAtWork, finder.isAtWork {
             // The count includes the waits of handlers. If timestamps were lost in a full ring, it is more reliable.
