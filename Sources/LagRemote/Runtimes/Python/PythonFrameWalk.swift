@@ -33,7 +33,7 @@ struct PythonFrameWalk {
     private static let maximumChunksInAll = 128
     /// `previous`, `size`, `top`.
     private static let chunkHeadBytes: UInt64 = 24
-    /// Frames of generators lie elsewhere: with each comes what is before it in its page.
+    /// Frames of generators are elsewhere: each is copied with the preceding part of its page.
     private static let pageBytes: UInt64 = 4096
 
     private let memory: MemoryCopy
@@ -50,7 +50,8 @@ struct PythonFrameWalk {
     /// - Returns: the innermost group first.
     func groups(of state: UInt64, tid: Int32) -> [Group] { walk(of: state, tid: tid).groups }
 
-    /// While the thread cannot go on: what ``groups(of:tid:)`` reads. The walk itself, for frames that lie elsewhere, ends when half of the time is over.
+    /// Copies the data for ``groups(of:tid:)`` while the thread is stopped. The walk itself, for frames elsewhere, ends when half
+    /// of the time is over.
     func copied(of state: UInt64, tid: Int32) -> [Group] { walk(of: state, tid: tid, isLimited: true).groups }
 
     /// The same, and whether the chain was walked to its end.
@@ -89,11 +90,11 @@ struct PythonFrameWalk {
         var groups: [Group] = []
         /// The group that it is in.
         var open = Group(frames: [], anchor: nil)
-        /// The call of the evaluation function that runs that; nil: not known, or the version has none.
+        /// The call of the evaluation function that runs the group; nil: not known, or not available in this version.
         var cframe: UInt64?
     }
 
-    /// - Returns: the first frame that cannot be read, or is too many; 0: there is none.
+    /// - Returns: the first frame that cannot be read, or exceeds the limit; 0: none.
     private func follow(_ first: UInt64, into walk: inout Walk, isLimited: Bool) -> UInt64 {
         var address = first
         for number in 1...Self.maximumFrames where address != 0 {
