@@ -24,7 +24,7 @@ struct V8Layout: Sendable {
         let stream: UInt16
         let byteArrays: Set<UInt16>
         let fixedArray: UInt16
-        /// An array that is not moved by what the sandbox keeps from the program, as bytecode's constants are (12.4); nil: there are none.
+        /// An array in the trusted space outside the sandbox, as for bytecode's constants (12.4); nil: none.
         let trustedArray: UInt16?
         let deoptimization: UInt16
         let literals: UInt16
