@@ -22,7 +22,7 @@ struct AttachReport {
 }
 
 extension WatchReport.Process {
-    /// What waits for time alone is no event loop: no stall of it is reported.
+    /// A thread that only waits for time is not an event loop: its stalls are not reported.
     init(_ process: WatchedProcess) {
         self.init(
             id: ProcessID(pid: process.pid, startTicks: process.startTicks),
