@@ -167,7 +167,7 @@ struct PythonFrameWalk {
             memory.prefetch(chunk, Self.chunkBytes)
             next = memory.load(chunk)
         }
-        // What is around a recursion lies in the first one of all, and in coroutines. It begins where the second one's first
+        // The callers of a recursion are in the very first chunk, and in coroutines. It begins where the second one's first
         // frame was called.
         let all = chunks(of: state)
         let chunks = all.dropFirst()

@@ -61,8 +61,8 @@ struct V8Layout: Sendable {
     let scopeLocalCount, scopeFirstVariable: UInt64
     let codeKindMask, baselineKind: UInt32
 
-    /// How much is read of a function, and of a `SharedFunctionInfo`: no more than the smallest has. Behind it there may be no
-    /// page.
+    /// The amount that is read of a function, and of a `SharedFunctionInfo`: the minimum size. The page after it may not be
+    /// mapped.
     var functionBytes: Int { Int(max(functionShared, release.functionCode ?? 0)) + 8 }
     var sharedBytes: Int { Int(max(sharedName, sharedData, sharedScript)) + 8 }
 
