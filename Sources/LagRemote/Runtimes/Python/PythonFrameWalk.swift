@@ -72,7 +72,7 @@ struct PythonFrameWalk {
         address = follow(address, into: &inner, isLimited: isLimited)
         guard address != 0 else { return (inner.groups, !inner.groups.isEmpty) }
         // Within a recursion some frames are left out; its caller is at the other end.
-        if let begin = secondFrames(of: chunks(of: state)) {
+        if let begin = chunks(of: state).dropLast().last.map({ $0 &+ Self.chunkHeadBytes }) {
             var outer = inner
             if follow(begin, into: &outer, isLimited: false) == 0 {
                 if !isRoot(outer.cframe) {
@@ -167,27 +167,14 @@ struct PythonFrameWalk {
             memory.prefetch(chunk, Self.chunkBytes)
             next = memory.load(chunk)
         }
-        // The callers of a recursion are in the very first chunk, and in coroutines. It begins where the second one's first
+        // The callers of a recursion are in the very first chunk. It begins where the second one's first
         // frame was called.
-        let all = chunks(of: state)
-        let chunks = all.dropFirst()
-        prefetch(chunks.suffix(2).reversed())
-        if chunks.count > Self.innerChunks, let begin = secondFrames(of: all) {
-            var outer = Walk()
-            _ = follow(begin, into: &outer, isLimited: true)
-        }
-        prefetch(Array(chunks.prefix(Self.maximumChunks)))
-    }
-
-    private func prefetch(_ chunks: [UInt64]) {
-        for chunk in chunks where !memory.holds(chunk, Self.chunkBytes) {
+        let chunks = chunks(of: state).dropFirst()
+        for chunk in chunks.suffix(2).reversed() + chunks.prefix(Self.maximumChunks) {
             guard memory.hasRoom else { return }
-            memory.prefetch(chunk, Self.chunkBytes)
+            if !memory.holds(chunk, Self.chunkBytes) { memory.prefetch(chunk, Self.chunkBytes) }
         }
     }
-
-    /// Where the frames of the second chunk begin.
-    private func secondFrames(of chunks: [UInt64]) -> UInt64? { chunks.dropLast().last.map { $0 &+ Self.chunkHeadBytes } }
 
     /// The innermost first.
     private func chunks(of state: UInt64) -> [UInt64] {

@@ -47,23 +47,6 @@ private enum PythonProcess {
         serve()
         """
 
-    static let coroutine = """
-        import asyncio, sys
-
-        def down(count):
-            if count:
-                return down(count - 1)
-            print("ready", flush=True)
-            while True:
-                pass
-
-        async def serve():
-            sys.setrecursionlimit(100000)
-            down(2500)
-
-        asyncio.run(serve())
-        """
-
     /// Forks like an embedder that does not inform the interpreter.
     static let fork = """
         import ctypes, sys, time
@@ -130,17 +113,6 @@ struct PythonProcessTests {
         #expect(isFound, "\(found)")
         #expect(Array(found.suffix(2)) == ["serve (deep.py):8", "<module> (deep.py):11"], "\(found)")
         #expect(found.prefix(150).allSatisfy { $0.hasPrefix("down (deep.py):") }, "\(found)")
-    }
-
-    /// The coroutine's frame is elsewhere in memory, and is copied before the frames of the recursion.
-    @Test func `a running recursion is reported with the coroutine that started it`() throws {
-        let process = try InterpretedProcess(PythonProcess.interpreter, PythonProcess.coroutine, file: "deep.py")
-        var found: [String] = []
-        let isFound = eventually {
-            found = process.own(process.take())
-            return found.first?.hasPrefix("down (deep.py):") == true && found.contains("serve (deep.py):12")
-        }
-        #expect(isFound, "\(found.suffix(5))")
     }
 
     @Test(arguments: ["sleep", "spin"]) func `a process forked without the knowledge of Python has Python frames`(mode: String)
