@@ -85,7 +85,7 @@ struct OptionsTests {
     }
 
     @Test func `every benchmark has a unique name and a target`() {
-        #expect(Set(Lagbench.benchmarks().map(\.name)).count == 52)
+        #expect(Set(Lagbench.benchmarks().map(\.name)).count == 43)
         #expect(Lagbench.benchmarks().allSatisfy { !$0.targets.isEmpty })
     }
 }

@@ -292,7 +292,7 @@ struct StreamSinkTests {
         host: String
     ) {
         let error = #expect(throws: SinkError.self) { try StreamSink(.tcp(host: host, port: 1)) }
-        #expect(error?.code == EINVAL && error?.description.contains("neither a host's name") == true)
+        #expect(error?.code == EINVAL && error?.description.contains("neither a host name") == true)
     }
 
     /// The host is not looked up before the first line.

@@ -234,7 +234,7 @@ struct OTLPSinkTests {
     @Test(arguments: ["", "c:4318", "ftp://c", "http://", "http://c?x=1", "http://c#x", "http://a:b:c", "http://a b"])
     func `an invalid endpoint is refused`(endpoint: String) {
         let error = #expect(throws: SinkError.self) { try OTLPSink(endpoint: endpoint) }
-        #expect(error?.description.hasPrefix("cannot open otlp:\(endpoint): no URL with a host") == true)
+        #expect(error?.description.hasPrefix("cannot open otlp:\(endpoint): not a URL with a host") == true)
     }
 
     @Test(arguments: [
