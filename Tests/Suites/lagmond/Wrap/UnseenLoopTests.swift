@@ -11,7 +11,7 @@ struct UnseenLoopTests {
             let output = folder + "/stalls"
             let run = try RunningProbe([ProbeRun.lagmond, "run", "--output", output, "--", ProbeRun.probe, "places", "unseen"])
             let message = try run.complaint(containing: " from outside: ")
-            #expect(message.contains("watching ForeignProbe [") && message.contains("has found no loop"), "\(message)")
+            #expect(message.contains("watching ForeignProbe [") && message.contains("saw no loop"), "\(message)")
             _ = try run.complaint(containing: "watching main of ForeignProbe")
             run.send("\n")
             let end = try run.end()
