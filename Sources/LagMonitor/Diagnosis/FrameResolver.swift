@@ -46,6 +46,7 @@ package struct FrameResolver: Sendable {
         levels[last].isFolded = symbol.isFolded
         levels[last].isOfRuntime = symbol.isOfRuntime
         levels[last].origin = symbol.origin
+        levels[last].callees = symbol.callees.map { ResolvedFrame($0) }
         return levels
     }
 }

@@ -1,15 +1,16 @@
 internal import LagModel
 
-/// Where one object file's functions may end and the next one's begin, by the padding in `.eh_frame`.
+/// Where one object file's functions end and the next one's begin, from the padding in `.eh_frame`.
 ///
-/// Assemblers pad each function's entry to four bytes and an object's last one to eight (GNU as `dw2gencfi.c`, LLVM `MCDwarf.cpp`), GNU ld puts the objects' entries
-/// behind one another in the order of the objects, and keeps that (`elf-eh-frame.c`):
+/// Assemblers pad each function's entry to four bytes, and an object's last one to eight (GNU as `dw2gencfi.c`, LLVM
+/// `MCDwarf.cpp`). GNU ld appends the objects' entries in the order of the objects and keeps the padding (`elf-eh-frame.c`):
 ///
-///     ends at 8n + 4                the next function is of the same object
-///     four bytes more than it needs the object's last function
-///     ends at 8n                    one or the other
+///     ends at 8n + 4                 the next function belongs to the same object
+///     four bytes more than needed    the object's last function
+///     ends at 8n                     unknown
 ///
-/// gold, lld and mold pad each entry to eight: this says nothing of their programs, and they leave no names of object files either.
+/// gold, lld and mold pad each entry to eight: in their programs the padding shows nothing, and there are no names of object
+/// files either.
 struct ObjectBoundaries {
     enum End {
         /// The next function is of the same object.
@@ -28,14 +29,14 @@ struct ObjectBoundaries {
     private static let maximumFunctions = 1 << 20
     private static let headerBytes = 17
     private static let lastPadding = 4
-    /// `DW_CFA_GNU_args_size`: its operand may be zero, as padding is.
+    /// `DW_CFA_GNU_args_size`: its operand may be zero, like padding.
     private static let argumentsSize: UInt8 = 0x2e
 
     /// In the order of the objects.
     private(set) var functions: [Function] = []
 
     /// Reads the section once: some milliseconds for ten thousand functions.
-    /// - Parameter file: that holds the code; a separate debug file does not.
+    /// - Parameter file: the file with the code; a separate debug file has none.
     init(in file: borrowing ELFFile) {
         guard let section = file.sections(named: [".eh_frame"]).first, section.type != ELFFile.SectionType.noBits,
             section.size <= Self.maximumBytes, let bytes = file.source.bytes(at: section.offset, count: Int(section.size))

@@ -11,10 +11,11 @@ internal import LagModel
 ///     FILE deflate.o     from a package
 ///     FUNC longest_match
 ///
-/// The name stands before an object's local functions. Its global ones come without: linkers lay out code in the order of the objects, so what lies between the
-/// local functions of packaged ones is packaged. At the border of own and packaged code what functions name (``ObjectReferences``) and where objects end (``ObjectBoundaries``) says more.
-/// gold and lld write no such names, nor do assemblers of some sources (newer GNU ld writes the object's there); Swift's compiler
-/// writes its object's name itself, `Cart.swift.o`.
+/// The name precedes an object's local functions. Global functions have no such name, but linkers lay out code in the order of
+/// the objects, so code between the local functions of packaged objects is packaged. Between own and packaged code, the
+/// functions' references (``ObjectReferences``) and the objects' ends (``ObjectBoundaries``) decide. gold and lld write no such
+/// names; the assemblers of some sources write none either (newer GNU ld writes the object's name there). Swift's compiler writes
+/// its object's name itself, `Cart.swift.o`.
 struct ObjectFiles {
     /// A function, and the number of the object file that it comes from.
     struct Anchor {
@@ -47,10 +48,11 @@ struct ObjectFiles {
     /// In ascending order; each extends to the next one.
     private var stretches: [Stretch]
 
-    /// Reads the table's local symbols and the names of object files, some milliseconds for a hundred thousand symbols; where there are packaged ones, also the global
-    /// symbols, what unwinding needs, and the code of functions between own and packaged ones.
-    /// - Parameter code: the file that holds the code; the same, or the one whose separate debug file `file` is.
-    /// - Returns: nil where no packaged object is in it, or it cannot be read to its end.
+    /// Reads the table's local symbols and the names of object files: some milliseconds for a hundred thousand symbols. If there
+    /// are packaged objects, it also reads the global symbols, the unwind entries, and the code of the functions between own and
+    /// packaged objects.
+    /// - Parameter code: the file with the code; `file` is the same, or its separate debug file.
+    /// - Returns: nil if the file contains no packaged object, or cannot be read to its end.
     init?(in file: borrowing ELFFile, table: ELFFile.Section, code: borrowing ELFFile) {
         var origins: [CodeOrigin] = []
         var looks = 0
@@ -111,7 +113,7 @@ struct ObjectFiles {
     /// Whether a function belongs to a language whose compiler writes no source name: Swift, Haskell.
     private static func lacksSource(_ name: [UInt8]) -> Bool {
         if name.starts(with: "$s".utf8) || name.starts(with: "$S".utf8) { return true }
-        // GHC's own names are a letter and a number in base 62, `r3Ab_info`; a function of C may be `file_info`.
+        // GHC's own names are a letter and a number in base 62, `r3Ab_info`; a C function may be called `file_info`.
         let unique = name.dropLast(haskellSuffix.count)
         guard (3...8).contains(unique.count), name.suffix(haskellSuffix.count).elementsEqual(haskellSuffix) else { return false }
         let lower = UInt8(ascii: "a")...UInt8(ascii: "z")
@@ -126,7 +128,7 @@ struct ObjectFiles {
         return objectSuffixes.contains(where: name.hasSuffix) && !optimisedObjects.contains(name) ? .packaged : .own
     }
 
-    /// How many own objects before each one, and before the end, have no function whose place is known: only their place in the order is.
+    /// How many own objects before each one, and before the end, have no function with a known place.
     private static func unlocated(_ anchors: [Anchor], _ origins: [CodeOrigin], unnamed: Int?) -> [Int] {
         var isLocated = [Bool](repeating: false, count: origins.count)
         for anchor in anchors { isLocated[anchor.file] = true }
@@ -155,7 +157,7 @@ struct ObjectFiles {
         for place in functions.indices.dropLast().reversed() where files[place] == nil && functions[place].end == .goesOn {
             files[place] = files[place + 1]
         }
-        // Where each own object is known, what follows the last one's end is packaged, and so is what ends before one begins.
+        // If each own object is known, what follows the last one's end is packaged, and so is what ends before one begins.
         var last: Int?
         let areOwnLocated = unlocated(anchors, origins, unnamed: unnamed).last == 0
         for place in functions.indices where areOwnLocated {
@@ -185,7 +187,7 @@ struct ObjectFiles {
 
     /// - Parameters:
     ///   - anchors: in any order.
-    ///   - unnamed: the last object where it has no name.
+    ///   - unnamed: the last object, if it has no name.
     private static func stretches(of anchors: [Anchor], _ origins: [CodeOrigin], unnamed: Int?) -> [Stretch] {
         let anchors = anchors.sorted { $0.address < $1.address }
         let unlocated = unlocated(anchors, origins, unnamed: unnamed)

@@ -1,14 +1,16 @@
 internal import LagModel
 
-/// Which object files global functions come from, by what they name: a local function or variable can be named in its own object alone.
+/// Finds the object files of global functions by their references: only code of the same object can refer to a local function or
+/// variable.
 ///
 ///     FILE deflate.o
 ///     FUNC longest_match        local
 ///     …
 ///     FUNC deflate              global; holds `call longest_match`: of deflate.o, too
 ///
-/// Looked for are the relative operands of x86-64 (calls, jumps, addresses) that lead to the first byte of a local symbol. Bytes that are no operand lead to one by accident alone: one
-/// in a million of a program with a thousand such symbols; functions that name objects of different origins are left out.
+/// It searches for relative operands of x86-64 (calls, jumps, addresses) that lead to the first byte of a local symbol. Other
+/// bytes lead to one only by accident: one position in a million, in a program with a thousand such symbols. Functions that refer
+/// to objects of different origins are left out.
 struct ObjectReferences {
     private struct Function {
         let address: UInt64
@@ -18,7 +20,7 @@ struct ObjectReferences {
 
     /// Longer functions are read up to here.
     private static let maximumFunctionBytes: UInt64 = 1 << 16
-    /// Of all functions that are read.
+    /// The limit for all functions together.
     private static let maximumBytes = 16 << 20
     private static let maximumFunctions = 1 << 16
     private static let maximumVariables = 1 << 20
@@ -27,11 +29,11 @@ struct ObjectReferences {
 
     /// Reads the symbol table once, and the code of the functions.
     /// - Parameters:
-    ///   - code: the file that holds the code.
+    ///   - code: the file with the code.
     ///   - known: local functions.
-    ///   - origins: of the object files.
-    ///   - unnamed: the object that holds what the linker made local; nil: there is none.
-    ///   - isOpen: whether it is not known whose a function is that begins at an address.
+    ///   - origins: the origins of the object files.
+    ///   - unnamed: the object with the functions that the linker made local; nil: none.
+    ///   - isOpen: whether the origin of the function at an address is not known yet.
     init(
         in file: borrowing ELFFile,
         table: ELFFile.Section,
@@ -69,7 +71,7 @@ struct ObjectReferences {
         }
     }
 
-    /// Where relative operands lead to.
+    /// The destinations of relative operands.
     static func targets(of code: [UInt8], at address: UInt64) -> [UInt64] {
         guard code.count > 4 else { return [] }
         let bytes = LittleEndianBytes(code)

@@ -25,6 +25,8 @@ package struct ResolvedFrame: Sendable, Hashable {
     package var isOfRuntime = false
     /// ``ResolvedSymbol/origin``.
     package var origin = CodeOrigin.unknown
+    /// ``ResolvedSymbol/callees``.
+    package var callees: [ResolvedFrame] = []
 
     package init(
         name: String? = nil,
@@ -73,6 +75,7 @@ package struct ResolvedFrame: Sendable, Hashable {
         isFolded = symbol.isFolded
         isOfRuntime = symbol.isOfRuntime
         origin = symbol.origin
+        callees = symbol.callees.map { ResolvedFrame($0) }
     }
 
     /// Its name in a record. If a program's own functions were folded into one, the name shows that.
@@ -85,7 +88,7 @@ extension Array: SymbolCacheValue where Element == ResolvedFrame {
     package var heapBytes: Int {
         reduce(isEmpty ? 0 : 32) { bytes, level in
             bytes + MemoryLayout<ResolvedFrame>.stride + (level.name?.heapBytes ?? 0) + (level.simplified?.heapBytes ?? 0)
-                + (level.mangled?.heapBytes ?? 0) + (level.file?.heapBytes ?? 0)
+                + (level.mangled?.heapBytes ?? 0) + (level.file?.heapBytes ?? 0) + level.callees.heapBytes
         }
     }
 }

@@ -39,6 +39,9 @@ package struct ResolvedSymbol: Sendable, Hashable {
     package var isOfRuntime = false
     /// The origin of its object file.
     package var origin = CodeOrigin.unknown
+    /// At most one: the function that a direct call before the query's return address leads to. It is active even if it has no
+    /// frame: a function that ends in a call can leave by a jump, and the function that it jumps to returns for it.
+    package var callees: [ResolvedSymbol] = []
 }
 
 /// The origin of the object file from which a function was linked (``ObjectFiles``).

@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// Names for addresses, from the symbol tables of the modules' own files. **For the reporter thread only**: it opens files
 /// and allocates.
 ///
@@ -21,10 +23,13 @@ package struct Symbolizer: Sendable {
 
     private struct Entry: SymbolCacheValue {
         /// Nil: this address has no symbol.
-        let symbol: ResolvedSymbol?
+        var symbol: ResolvedSymbol?
 
-        var heapBytes: Int {
-            symbol.map { $0.name.heapBytes + $0.simplified.heapBytes + ($0.mangled?.heapBytes ?? 0) } ?? 0
+        var heapBytes: Int { symbol.map(Self.heapBytes) ?? 0 }
+
+        private static func heapBytes(_ symbol: ResolvedSymbol) -> Int {
+            symbol.name.heapBytes + symbol.simplified.heapBytes + (symbol.mangled?.heapBytes ?? 0)
+                + symbol.callees.reduce(0) { $0 + MemoryLayout<ResolvedSymbol>.stride + heapBytes($1) }
         }
     }
 
@@ -80,6 +85,7 @@ package struct Symbolizer: Sendable {
             linkedCode = [:]
         }
         var unknown: [SymbolFiles.Module: Set<UInt64>] = [:]
+        var returns: [SymbolFiles.Module: Set<UInt64>] = [:]
         var answers: [Key: Entry] = [:]
         for query in queries {
             let key = Key(query)
@@ -87,15 +93,18 @@ package struct Symbolizer: Sendable {
                 answers[key] = known
             } else {
                 unknown[SymbolFiles.Module(query), default: []].insert(query.lookupAddress)
+                if query.isReturnAddress { returns[SymbolFiles.Module(query), default: []].insert(query.lookupAddress) }
             }
         }
         for (module, addresses) in unknown {
-            guard let found = search(module, for: addresses.sorted()) else { continue }
+            guard let (found, calls) = search(module, for: addresses, returns[module] ?? []) else { continue }
+            let linked = linkedCode[module] ?? LinkedCode()
             for address in addresses {
                 let key = Key(module: module.buildID.isEmpty ? module.path : module.buildID, address: address)
-                let entry = Entry(
-                    symbol: found[address].map { symbol($0, linkedCode[module] ?? LinkedCode()) }
-                )
+                var entry = Entry(symbol: found[address].map { symbol($0, linked) })
+                if let callee = calls[address].flatMap({ found[$0] }), callee.start == callee.address {
+                    entry.symbol?.callees = [symbol(callee, linked)]
+                }
                 answers[key] = entry
                 cache.insert(entry, for: key)
             }
@@ -139,14 +148,17 @@ package struct Symbolizer: Sendable {
             && long.utf8.dropLast(short.count).last == UInt8(ascii: "_")
     }
 
-    /// The results from the tables of `module`; nil if its file is not available or is another one.
+    /// The results from the tables of `module`, and where the calls before `returns` lead to; nil if its file is not available or
+    /// is another one.
     private mutating func search(
         _ module: SymbolFiles.Module,
-        for addresses: [UInt64]
-    ) -> [UInt64: SymbolTableSearch.Found]? {
+        for addresses: Set<UInt64>,
+        _ returns: Set<UInt64>
+    ) -> (found: [UInt64: SymbolTableSearch.Found], calls: [UInt64: UInt64])? {
         guard let file = files.open(module) else { return nil }
         var found: [UInt64: SymbolTableSearch.Found] = [:]
-        var rest = addresses
+        let calls = Self.mayBeOwn(file, module) ? Self.calls(before: returns, in: file) : [:]
+        var rest = addresses.union(calls.values).sorted()
         let hasOwnTable = file.sections.contains { $0.type == ELFFile.SectionType.symbolTable }
         let isNew = linkedCode[module] == nil
         if isNew, linkedCode.count >= Self.maximumLinkedCode { linkedCode = [:] }
@@ -160,7 +172,24 @@ package struct Symbolizer: Sendable {
         search(file, ELFFile.SectionType.symbolTable, for: &rest, into: &found)
         search(file, ELFFile.SectionType.dynamicSymbols, for: &rest, into: &found)
         findLanguages(of: module, in: file, for: found)
-        return found
+        return (found, calls)
+    }
+
+    /// The destinations of direct calls, by the last byte of the call: `e8` and the distance, on x86-64.
+    private static func calls(before returns: Set<UInt64>, in file: borrowing ELFFile) -> [UInt64: UInt64] {
+        guard file.isX86 else { return [:] }
+        var calls: [UInt64: UInt64] = [:]
+        for last in returns where last >= 4 {
+            let code = LittleEndianBytes(file.code(at: last - 4, count: 5))
+            guard code.count == 5, code.u8(0) == 0xe8 else { continue }
+            calls[last] = last &+ 1 &+ UInt64(bitPattern: Int64(Int32(bitPattern: code.u32(1))))
+        }
+        return calls
+    }
+
+    /// No function of a system library is the program's own, whatever it was built from.
+    private static func mayBeOwn(_ file: borrowing ELFFile, _ module: SymbolFiles.Module) -> Bool {
+        file.isProgram || FileLocation(module.path, executable: nil) != .system
     }
 
     /// Only when a name needs it, once for each module.
@@ -186,9 +215,7 @@ package struct Symbolizer: Sendable {
         of file: borrowing ELFFile,
         _ module: SymbolFiles.Module
     ) -> LinkedCode {
-        // No function of a library of the system is the program's own, whatever it was made of.
-        guard let table = symbols.sections.first(where: { $0.type == ELFFile.SectionType.symbolTable }),
-            file.isProgram || FileLocation(module.path, executable: nil) != .system
+        guard mayBeOwn(file, module), let table = symbols.sections.first(where: { $0.type == ELFFile.SectionType.symbolTable })
         else { return LinkedCode() }
         return LinkedCode(
             cLibrary: file.isStaticProgram ? StaticLibrary(in: symbols, table: table) : nil,

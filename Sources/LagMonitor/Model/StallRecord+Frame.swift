@@ -23,6 +23,9 @@ extension StallRecord {
         public var language: String?
         /// `inlined`: the frame has no return address of its own.
         public var inlined: Bool?
+        /// `tail_call`: the next frame's function called it, and it went on with a jump to the function before, which returns for
+        /// it; it is `inlined` as well.
+        public var tailCall: Bool?
         /// `async`: a suspended caller, which is not on any stack: it waits for the function before it.
         public var isAsync: Bool?
         /// `in_app`: the program's own code, not a system library's.
@@ -58,7 +61,8 @@ extension StallRecord {
             inlined: Bool? = nil,
             inApp: Bool? = nil,
             isAsync: Bool? = nil,
-            skipped: Int? = nil
+            skipped: Int? = nil,
+            tailCall: Bool? = nil
         ) {
             self.pc = pc
             self.module = module
@@ -74,6 +78,7 @@ extension StallRecord {
             self.inApp = inApp
             self.isAsync = isAsync
             self.skipped = skipped
+            self.tailCall = tailCall
         }
     }
 }

@@ -48,12 +48,19 @@ struct FrameBuilder {
         let found = captured.map { $0.module.flatMap { info(of: $0) } }
         var names = resolver.frames(for: Self.queries(for: captured, in: found), withLines: withLines)[...]
         var origins: [Origin?] = []
+        var callee: (module: String, symbol: String?)?
         var frames: [[StallRecord.Frame]] = zip(captured, found).map { captured, module in
             origins.append(nil)
+            let next = callee
+            callee = nil
             if captured.language != 0 { return [frame(ofLanguage: captured, rules)] }
             guard let module else { return [StallRecord.Frame(pc: captured.pc)] }
             let levels = names.removeFirst()
-            let frames = (levels.isEmpty ? [ResolvedFrame()] : levels).map { Self.frame(captured, module, $0, rules) }
+            var frames = (levels.isEmpty ? [ResolvedFrame()] : levels).map { Self.frame(captured, module, $0, rules) }
+            if withLines, let next, let tailCall = Self.tailCall(captured, module, from: levels.last, to: next, rules) {
+                frames.insert(tailCall, at: 0)
+            }
+            callee = (module.path, levels.last?.simplified)
             let isOwn = frames.contains { $0.inApp == true && $0.file != nil }
             let lacksLines =
                 levels.last?.lacksLines == true && !rules.isNamedOwn(modulePath: module.path, symbol: levels.last?.simplified)
@@ -73,6 +80,28 @@ struct FrameBuilder {
             for level in frames[index].indices { frames[index][level].isDoubtful = true }
         }
         return frames
+    }
+
+    /// The frame of a function that a frame has called and that went on with a jump: the next frame is another function's. Nil
+    /// unless it is certainly the program's own code.
+    /// - Parameters:
+    ///   - caller: the function that called it.
+    ///   - next: the function of the next frame towards the leaf.
+    static func tailCall(
+        _ captured: FrameBuffer.Frame,
+        _ module: ModuleInfo,
+        from caller: ResolvedFrame?,
+        to next: (module: String, symbol: String?),
+        _ rules: InAppRules
+    ) -> StallRecord.Frame? {
+        guard let called = caller?.callees.first, called.origin != .between else { return nil }
+        // A function without a name may be the same. Parts that the compiler splits off a function have its simplified name.
+        guard next.module != module.path || (next.symbol != nil && next.symbol != called.simplified) else { return nil }
+        var frame = frame(captured, module, called, rules)
+        guard frame.inApp == true, case .code = FrameRole(symbol: frame.symbol) else { return nil }
+        frame.inlined = true
+        frame.tailCall = true
+        return frame
     }
 
     /// Where a frame's code was compiled, from its line information.

@@ -207,7 +207,8 @@ struct HostileRecords {
                 inlined: perhaps { $0.random.next() & 1 == 0 },
                 inApp: perhaps { $0.random.next() & 1 == 0 },
                 isAsync: perhaps { $0.random.next() & 1 == 0 },
-                skipped: perhaps { Int($0.random.next() >> 33) }
+                skipped: perhaps { Int($0.random.next() >> 33) },
+                tailCall: perhaps { $0.random.next() & 1 == 0 }
             )
         }
     }

@@ -1,12 +1,12 @@
 internal import LagOutput
 
-/// A stack as text, for formats that have one field for it: a frame a line, leaf first.
+/// A stack as text, for formats that have one field for it: one frame per line, leaf first.
 ///
 ///     Shop.render + 12 at /src/shop.swift:42 (shop + 0x1000, build-id 85a497a7…)
 ///
-/// Everything that a later symbolisation needs is in it: the ELF address and the build-id of its file.
+/// It contains everything that later symbolication needs: the ELF address and the build-id of its file.
 enum StackText {
-    /// Appends the first `count` frames, escaped for a JSON string; no more once there are over `maxBytes` bytes.
+    /// Appends the first `count` frames, escaped for a JSON string; stops once there are over `maxBytes` bytes.
     static func append(_ frames: [StallRecord.Frame], count: Int, maxBytes: Int, to bytes: inout [UInt8]) {
         for (index, frame) in frames.prefix(count).enumerated() where bytes.count <= maxBytes {
             if index > 0 { JSONEscaping.append("\n", to: &bytes) }
@@ -29,7 +29,7 @@ enum StackText {
             JSONEscaping.append(file, maxBytes: StringCaps.path, keepingEnd: true, to: &bytes)
             if let line = frame.line { JSONEscaping.append(":\(line)", to: &bytes) }
         }
-        if frame.inlined == true { JSONEscaping.append(" [inlined]", to: &bytes) }
+        if frame.inlined == true { JSONEscaping.append(frame.tailCall == true ? " [tail call]" : " [inlined]", to: &bytes) }
         guard let module = frame.module else { return }
         JSONEscaping.append(" (", to: &bytes)
         JSONEscaping.append(module, maxBytes: StringCaps.path, keepingEnd: true, to: &bytes)

@@ -27,11 +27,11 @@ package struct FrameMember: Sendable {
             { $0.pc = $1.address ?? 0 },
             "Address in the process."
         ),
-        text("module", as: .path, \.module, "The file the address lies in."),
+        text("module", as: .path, \.module, "The file that contains the address."),
         text("build_id", cap: .hash, \.buildID, "That file's build-id."),
-        member("offset", .address, \.offset, FieldValue.address, \.address, "The address in the file, wherever it was loaded."),
+        member("offset", .address, \.offset, FieldValue.address, \.address, "The address in the file, independent of loading."),
         text("symbol", \.symbol, "The function, simplified."),
-        text("function", keep: .optional, \.function, "The function in full, where that says more."),
+        text("function", keep: .optional, \.function, "The function's full name, if that contains more."),
         member("symbol_offset", .count, \.symbolOffset, FieldValue.count, \.count, "Bytes from the function's start."),
         text("file", as: .path, \.file, "Source file."),
         member("line", .integer, \.line, { .integer(Int64($0)) }, { $0.integer.flatMap(Int.init(exactly:)) }, "Line in it."),
@@ -39,16 +39,31 @@ package struct FrameMember: Sendable {
             "language",
             cap: .fixed,
             \.language,
-            "Whose runtime knows the frame: `python`, `javascript`, `go`, `ruby`, …; not there: native code."
+            "The language whose runtime knows the frame: `python`, `javascript`, `go`, `ruby`, …; absent: native code."
         ),
-        member("inlined", .flag, \.inlined, FieldValue.flag, \.flag, "The function was inlined into the one of the next frame."),
+        member(
+            "inlined",
+            .flag,
+            \.inlined,
+            FieldValue.flag,
+            \.flag,
+            "No frame of its own: the function was inlined into the one of the next frame, or `tail_call` is set."
+        ),
+        member(
+            "tail_call",
+            .flag,
+            \.tailCall,
+            FieldValue.flag,
+            \.flag,
+            "Called by the function of the next frame, and left by a jump to the one before."
+        ),
         member(
             "async",
             .flag,
             \.isAsync,
             FieldValue.flag,
             \.flag,
-            "A suspended caller, on no stack: it waits for the function before it."
+            "A suspended caller, not on any stack: it waits for the function before it."
         ),
         member("in_app", .flag, \.inApp, FieldValue.flag, \.flag, "The program's own code."),
         member(
@@ -57,7 +72,7 @@ package struct FrameMember: Sendable {
             \.skipped,
             { .integer(Int64($0)) },
             { $0.integer.flatMap(Int.init(exactly:)) },
-            "So many frames between the one before and this one are left out: a recursion, and the culprit lies further out."
+            "This many frames between the one before and this one are left out: a recursion, and the culprit is further out."
         ),
     ]
 

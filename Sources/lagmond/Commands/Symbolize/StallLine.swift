@@ -57,7 +57,7 @@ struct StallLine {
                 isInApp: text.boolean(text.member("in_app", of: value)),
                 isReturnAddress: isReturnAddress && !text.isTrue(text.member("async", of: value))
             )
-            followsInlined = isInlined
+            followsInlined = isInlined && !text.isTrue(text.member("tail_call", of: value))
             if !isInlined { isReturnAddress = !(symbol.map(signalReturns.contains) ?? false) }
             return frame
         }

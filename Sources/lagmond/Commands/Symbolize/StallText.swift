@@ -98,7 +98,8 @@ struct StallText {
 
     private func frame(_ frame: JSONText.Value) -> String {
         func string(_ name: String) -> String? { text.string(text.member(name, of: frame)) }
-        let inlined = text.isTrue(text.member("inlined", of: frame)) ? " (inlined)" : ""
+        func isTrue(_ name: String) -> Bool { text.isTrue(text.member(name, of: frame)) }
+        let inlined = isTrue("tail_call") ? " (tail call)" : isTrue("inlined") ? " (inlined)" : ""
         let module = string("module").map { " in \($0)" } ?? ""
         let name = string("symbol") ?? string("offset") ?? string("pc") ?? "?"
         if let file = string("file") {

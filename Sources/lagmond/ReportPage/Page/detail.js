@@ -196,7 +196,7 @@ function frameItem(frame, culprit) {
   const isBlamed = Boolean(culprit) && frame.symbol === culprit;
   const item = make('li', { class: (frame.in_app ? 'app' : '') + (isBlamed ? ' blame' : '') }, make('span', { class: 'text' }, visible(name)));
   if (isBlamed) item.append(make('span', { class: 'tag' }, ' ← culprit'));
-  if (frame.inlined) item.append(make('span', { class: 'tag' }, ' inlined'));
+  if (frame.inlined) item.append(make('span', { class: 'tag' }, frame.tail_call ? ' tail call' : ' inlined'));
   const place = [frame.module && String(frame.module).split('/').pop(), frame.file && frame.file + (frame.line ? ':' + frame.line : '')].filter(Boolean);
   item.append(make('small', { class: 'text' }, visible(place.join(' · ') || frame.pc || '')));
   item.title = visible([frame.function, frame.module, frame.build_id && 'build ' + frame.build_id, frame.offset].filter(Boolean).join('\n'), 1500);

@@ -89,7 +89,8 @@ enum Sample {
             line: .min,
             language: long,
             inlined: false,
-            inApp: false
+            inApp: false,
+            tailCall: false
         )
         record.frames = Array(repeating: frame, count: 100)
         let owner = StallRecord.LockOwner(threadID: .max, threadName: long, waitsFor: .max, frames: record.frames)

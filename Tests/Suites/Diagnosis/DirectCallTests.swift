@@ -1,0 +1,48 @@
+#if arch(x86_64)
+    import LagDiagnosis
+    internal import LagModel
+    import Testing
+
+    /// Functions that end in a call and leave by a jump: they are on no stack, but their caller's call leads to them.
+    struct DirectCallTests {
+        private static let program = """
+            void print_stack(void);
+            __attribute__((noinline)) static void sync_log(int count) { if (count > 0) print_stack(); }
+            __attribute__((noinline)) static void on_sync(int count) { sync_log(count); __asm__ volatile(""); }
+            int main(int count, char **arguments) { (void)arguments; on_sync(count); return 0; }
+            """
+
+        @Test(.enabled(if: Compiler.c != nil), arguments: ["-O2", "-O0"])
+        func `a direct call leads to the function that left by a jump`(level: String) throws {
+            let scratch = try ScratchDirectory()
+            _ = try scratch.write(Array((CompiledProgram.stackPrinter + "\n" + Self.program).utf8), to: "shop.c")
+            try Compiler.run(
+                try #require(Compiler.c),
+                [level, "-fPIE", "-pie", "-Xlinker", "--build-id=sha1", "shop.c", "-o", "shop"],
+                in: scratch.path
+            )
+            let run = try CompiledProgram(scratch: scratch, name: "shop").run()
+            let frame = try #require(run.frames.first { $0.symbol == "on_sync" })
+            // Otherwise the compiler has made a frame of it.
+            #expect(run.frames.contains { $0.symbol == "sync_log" } == (level == "-O0"))
+            let query = SymbolQuery(
+                modulePath: try #require(frame.module),
+                buildID: frame.buildID ?? "",
+                offset: try #require(frame.offset),
+                isReturnAddress: true
+            )
+            var symbolizer = Symbolizer()
+            let caller = try #require(symbolizer.resolve([query])[0])
+            #expect(caller.callees.map(\.simplified) == ["sync_log"] && caller.callees.first?.symbolOffset == 0)
+            // The same bytes, but not before a return address.
+            var other = Symbolizer()
+            let position = SymbolQuery(
+                modulePath: query.modulePath,
+                buildID: query.buildID,
+                offset: query.offset - 1,
+                isReturnAddress: false
+            )
+            #expect(other.resolve([position])[0]?.callees == [])
+        }
+    }
+#endif
