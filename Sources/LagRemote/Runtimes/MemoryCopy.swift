@@ -104,9 +104,10 @@ final class MemoryCopy: @unchecked Sendable {
             while let first = rest.first, hasRoom {
                 let room = min(rest.count, (Self.capacityBytes - used) / count, Self.maximumReads - reads, Self.readsAtOnce)
                 guard room > 0, let base = places.baseAddress else { return }
-                reads += room
                 let skipped = rest.startIndex
                 let got = first == 0 ? 0 : cll_memory_read_pieces(process, base + skipped, count, buffer + used, room)
+                // The call ends at the first piece that is unreadable.
+                if first != 0 { reads += min(got + 1, room) }
                 for (index, place) in rest.prefix(got).enumerated() {
                     pieces.append(Piece(address: place, count: count, offset: used + index * count))
                 }

@@ -9,9 +9,11 @@ extension ProcFile {
     }
 
     /// The namespace's inode, the same for all processes in the namespace; nil if the kernel denies it. 2 µs; any thread.
-    package static func namespace(_ kind: Namespace, of process: Int32) -> UInt64? {
+    /// - Parameter process: nil: this process, also if `/proc` is that of another pid namespace.
+    package static func namespace(_ kind: Namespace, of process: Int32?) -> UInt64? {
         var status = stat()
-        return stat("/proc/\(process)/ns/\(kind.rawValue)", &status) == 0 ? UInt64(status.st_ino) : nil
+        let folder = process.map { "\($0)" } ?? "self"
+        return stat("/proc/\(folder)/ns/\(kind.rawValue)", &status) == 0 ? UInt64(status.st_ino) : nil
     }
 
     /// The process's parent; nil if no parent is visible here, or if the process has exited.

@@ -27,7 +27,7 @@ struct ProcessIdentity: Sendable, Equatable {
         return ticks == startTicks
     }
 
-    private static var ownNamespace: UInt64 { ProcFile.namespace(.process, of: getpid()) ?? 0 }
+    private static var ownNamespace: UInt64 { ProcFile.namespace(.process, of: nil) ?? 0 }
 
     private static func startTicks(of pid: Int32) -> UInt64? {
         var ticks: UInt64 = 0

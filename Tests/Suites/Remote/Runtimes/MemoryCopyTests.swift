@@ -18,6 +18,10 @@ struct MemoryCopyTests {
             let places = (0..<64).map { start + UInt64($0) * 8 }
             copy.prefetch(places, 8)
             #expect(places.prefix { copy.holds($0, 8) }.count == MemoryCopy.leastReads)
+            // Unreadable places cost one read each, not a batch; the null pointer costs none.
+            copy.open(nil, within: 0)
+            copy.prefetch([0, 8, 0, 16] + places, 8)
+            #expect(places.prefix { copy.holds($0, 8) }.count == MemoryCopy.leastReads - 2)
             copy.close(nil)
         }
     }
