@@ -156,7 +156,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         var record = record
         record.incident = incidents.incident(of: record)
         if let hostState { record.state = hostState.fields(of: record.id) }
-        defer { if record.phase == .begin { keep(record) } else { settle(record) } }
+        defer { if record.phase == .begin { keep(record) } else { settle(record.id) } }
         // Without a stack, all stalls look alike.
         let recurrence = record.capture == .none ? nil : recurrences?.observe(record, at: now.monotonicNanoseconds)
         let isReported: Bool
@@ -207,9 +207,9 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
     func askHost(about record: StallRecord) { hostState?.ask(about: record) }
 
     /// The stall is over and no longer kept.
-    func settle(_ record: StallRecord) {
-        hostState?.forget(record.id)
-        unfinished?.settle(record.id, &outputs, at: clock().monotonicNanoseconds)
+    func settle(_ id: StallID) {
+        hostState?.forget(id)
+        unfinished?.settle(id, &outputs, at: clock().monotonicNanoseconds)
     }
 
     /// Reports what earlier processes left, once, and updates what is in progress.

@@ -45,6 +45,15 @@ package struct RecordBuilder {
     /// Looks up the names of frames that were captured since the last call.
     func resolveLanguageFrames() { builder.resolveLanguageFrames() }
 
+    /// The same in all lines of a stall.
+    static func id(of facts: Episode.Facts) -> StallID {
+        StallID(
+            startRealtimeNanoseconds: facts.identityRealtimeNanoseconds,
+            randomHigh: facts.random.0,
+            randomLow: facts.random.1
+        )
+    }
+
     package mutating func build(
         _ episode: Episode,
         _ watch: WatchRegistry.Registration,
@@ -65,11 +74,7 @@ package struct RecordBuilder {
         let worker = Self.worker(of: episode, doing: findings.representative?.index)
         let thread = [facts.thread, worker].first { $0 != 0 } ?? watch.loop.thread.tid
         var record = StallRecord(
-            id: StallID(
-                startRealtimeNanoseconds: facts.identityRealtimeNanoseconds,
-                randomHigh: facts.random.0,
-                randomLow: facts.random.1
-            ),
+            id: Self.id(of: facts),
             startRealtimeNanoseconds: facts.startRealtimeNanoseconds
                 - Int64(clamping: facts.interval.since - facts.interval.likely),
             startMonotonicNanoseconds: facts.interval.likely,

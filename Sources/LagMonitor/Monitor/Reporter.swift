@@ -85,7 +85,11 @@ final class Reporter: @unchecked Sendable {
 
     private func report(_ episode: Episode) {
         guard let watch = registry.registration(at: episode.facts.watch), let core = watch.owner as? MonitorCore else { return }
-        if let loop = watch.candidate, !loop.isConfirmed || loop.isDoubtful { return withhold(episode, watch, core, loop) }
+        let (id, index) = (RecordBuilder.id(of: episode.facts), episode.facts.watch)
+        // A stall whose beginning was reported gets its end, whatever is in doubt since then.
+        if let loop = watch.candidate, !loop.isConfirmed || loop.isDoubtful, !withheld.isBegun(id, watch: index) {
+            return withhold(episode, id, watch, core, loop)
+        }
         // These came before this one.
         deliverConfirmed()
         let record = builder.build(episode, watch, core.configuration)
@@ -93,26 +97,31 @@ final class Reporter: @unchecked Sendable {
         case .opened:
             core.keep(record)
             return core.askHost(about: record)
-        case .dismissed: return core.settle(record)
+        case .dismissed: return core.settle(id)
         case .begin, .end, .abandoned: break
         }
+        if watch.candidate != nil { withheld.recordReport(of: record, watch: index) }
         core.deliver(record, registry.counters(of: core))
     }
 
     private func withhold(
         _ episode: Episode,
+        _ id: StallID,
         _ watch: WatchRegistry.Registration,
         _ core: MonitorCore,
         _ loop: any CandidateLoop
     ) {
         let phase = episode.facts.phase
+        // It may have been kept before the doubt began.
+        if phase == .dismissed { core.settle(id) }
         guard phase == .begin || phase == .end || phase == .abandoned else { return }
         let record = builder.build(episode, watch, core.configuration)
         // A stall whose end the watch did not see, or that ended without the loop's wait, is not reported later.
         let isCutOff = phase == .abandoned || phase == .end && loop.isDoubtful
-        if isCutOff { withheld.forget(record.id) }
+        if isCutOff { withheld.forget(id) }
         let isKept = !isCutOff && withheld.add(record, of: loop, watch: episode.facts.watch, for: core)
         guard !isKept, phase != .begin else { return }
+        core.settle(id)
         // It counts only if the loop is confirmed, as the stall does.
         if loop.isConfirmed {
             registry.countDismissed(at: episode.facts.watch)

@@ -14,6 +14,8 @@ struct WithheldRecords {
     }
 
     private var entries: [Entry] = []
+    /// Per watch, the stall in progress whose beginning was reported.
+    private var begun: [Int: StallID] = [:]
 
     /// Per watch. A loop is confirmed by its eighth wait. A candidate that is never confirmed and stalls repeatedly keeps its
     /// first stalls.
@@ -32,17 +34,27 @@ struct WithheldRecords {
     /// Those whose loop is confirmed by now, in the order in which they were added. They are withheld no longer.
     mutating func takeConfirmed() -> [(record: StallRecord, core: MonitorCore)] {
         guard !entries.isEmpty else { return [] }
-        var confirmed: [(record: StallRecord, core: MonitorCore)] = []
+        var confirmed: [Entry] = []
         entries.removeAll { entry in
             guard entry.loop.isConfirmed, !entry.loop.isDoubtful else { return false }
-            confirmed.append((entry.record, entry.core))
+            confirmed.append(entry)
             return true
         }
-        return confirmed
+        for entry in confirmed { recordReport(of: entry.record, watch: entry.watch) }
+        return confirmed.map { (record: $0.record, core: $0.core) }
     }
+
+    /// A record of a candidate is reported without being withheld.
+    mutating func recordReport(of record: StallRecord, watch: Int) { begun[watch] = record.phase == .begin ? record.id : nil }
+
+    /// Whether the beginning of this stall was reported, but not its end.
+    func isBegun(_ id: StallID, watch: Int) -> Bool { begun[watch] == id }
 
     mutating func forget(_ id: StallID) { entries.removeAll { $0.record.id == id } }
 
     /// These watches are over.
-    mutating func forget(_ watches: [Int]) { entries.removeAll { watches.contains($0.watch) } }
+    mutating func forget(_ watches: [Int]) {
+        entries.removeAll { watches.contains($0.watch) }
+        for watch in watches { begun[watch] = nil }
+    }
 }

@@ -17,14 +17,17 @@ struct LibrarySearch {
     }
 
     var isLoaded: Bool {
-        mutating get {
-            guard !found, search.isDue() else { return found }
-            if let modules = ModuleMap(process: process) {
-                modules.refresh()
-                found = ProcessImage(modules).modules.contains { $0.name.hasPrefix(name) }
-            }
-            if !found { search.wasInVain() }
-            return found
+        mutating get { isFound(searchingIf: { true }) }
+    }
+
+    /// - Parameter isNeeded: called before a search; if it is false, there is none, and the answer is false.
+    mutating func isFound(searchingIf isNeeded: () -> Bool) -> Bool {
+        guard !found, search.isDue(), isNeeded() else { return found }
+        if let modules = ModuleMap(process: process) {
+            modules.refresh()
+            found = ProcessImage(modules).modules.contains { $0.name.hasPrefix(name) }
         }
+        if !found { search.wasInVain() }
+        return found
     }
 }

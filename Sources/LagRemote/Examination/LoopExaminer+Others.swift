@@ -82,7 +82,9 @@ extension LoopExaminer {
     /// Whether a request of another thread of the program may be visible only in the loop's memory: libev writes to its eventfd
     /// for an `ev_async` only while the loop waits (`evpipe_write` of `ev.c`, 4.33).
     func mayHideWork(_ work: WaitObject.Work, _ state: inout State) -> Bool {
-        work.pending == .none && work.kind == .loop && state.object?.epoll != nil && state.libev.isLoaded
-            && ProcFile.numbers(in: "/proc/\(process.pid)/task", limit: 2).count > 1
+        guard work.pending == .none, work.kind == .loop, state.object?.epoll != nil else { return false }
+        func hasOtherThreads() -> Bool { ProcFile.numbers(in: "/proc/\(process.pid)/task", limit: 2).count > 1 }
+        // First, because a search for the library takes far longer.
+        return state.libev.isFound(searchingIf: hasOtherThreads) && hasOtherThreads()
     }
 }

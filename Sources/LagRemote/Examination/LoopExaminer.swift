@@ -55,7 +55,7 @@ package final class LoopExaminer: Sendable {
     let process: ProcessHandle
     let tid: Int32
     /// A thread that its user, or its own program, declares to be a loop: any blocking call is a stall.
-    private let isDeclared: Bool
+    let isDeclared: Bool
     /// Being a loop is only a claim of the shared table, which every process of the command can write.
     private let isClaimed: Bool
     let state: Mutex<State>

@@ -27,8 +27,8 @@ package protocol ForeignLoop: ExaminableLoop {
     /// The beacon's word of work that keeps nothing waiting, as of the last examination; `.max`: none. Any thread.
     var quietWord: UInt64 { get }
 
-    /// Whether its thread was last seen to wait for no descriptor at all: it sleeps, and runs no loop (``QuietRule``). Any
-    /// thread.
+    /// Whether its thread was last seen to wait for no descriptor at all: it sleeps, and runs no loop (``QuietRule``). False for
+    /// a thread that is declared to be a loop. Any thread.
     var waitsForTimeAlone: Bool { get }
 }
 

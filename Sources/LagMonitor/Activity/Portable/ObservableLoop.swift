@@ -65,8 +65,8 @@ public protocol TickingLoop: ObservableLoop {
 package protocol CandidateLoop: ObservableLoop {
     /// Whether it is known to be a loop; once true, always true. Until then nothing about it is reported or counted. Any thread.
     var isConfirmed: Bool { get }
-    /// Whether its latest stretch of work may not be a loop's: nothing of it is reported until it returns to its wait. Any
-    /// thread.
+    /// Whether its latest stretch of work may not be a loop's: nothing more of it is reported until it returns to its wait, or
+    /// is found to keep a client waiting. Any thread.
     var isDoubtful: Bool { get }
 }
 

@@ -119,7 +119,7 @@ final class WatchReporter: @unchecked Sendable {
         }
         if now - silenceCheckedAt >= WatchReport.patience {
             silenceCheckedAt = now
-            reportSilence(below: root, Set(reported.lazy.filter { !$0.loops.isEmpty }.map(\.id.pid)))
+            reportSilence(below: root, Set(report.withLoops(reported).map(\.id.pid)))
             for message in threadServers.update(present) { messages.add(message) }
         }
         reportShortage()
@@ -131,7 +131,7 @@ final class WatchReporter: @unchecked Sendable {
                 case .withoutLibrary, .hasBlindLibrary, .failed: true
                 }
             }
-        let isDue = root != 0 && reported.allSatisfy { $0.loops.isEmpty } && report.isSilenceDue(at: now)
+        let isDue = root != 0 && report.withLoops(reported).isEmpty && report.isSilenceDue(at: now)
         let command = WatchReport.Command(
             pid: root,
             name: Self.name(of: root),

@@ -92,15 +92,30 @@ extension MonitorTests {
                 candidate.doubt(true)
                 candidate.confirm()
                 watched.monitor.reportConfirmed()
-                #expect(!eventually(seconds: 1) { !watched.sink.lines.isEmpty }, "\(watched.sink.lines)")
+                // A stall that ends while the loop is in doubt is dismissed.
+                watched.stall(milliseconds: 500)
+                #expect(eventually { watched.monitor.statistics.dismissed == 1 }, "\(watched.monitor.statistics)")
+                #expect(watched.sink.lines.isEmpty, "\(watched.sink.lines)")
                 candidate.doubt(false)
                 watched.monitor.reportConfirmed()
+                #expect(eventually { watched.monitor.statistics.reported == 1 }, "\(watched.monitor.statistics)")
+                #expect(watched.sink.records.map(\.phase) == ["end"], "\(watched.sink.lines)")
+            }
+        }
+
+        @Test func `a hang whose beginning was reported gets its end, although the loop is in doubt by then`() throws {
+            try stalled { watched, candidate in
+                candidate.confirm()
+                watched.monitor.reportConfirmed()
                 #expect(eventually { watched.sink.records.map(\.phase) == ["end"] })
-                // A stall that ends while the loop is in doubt is dismissed.
+                let end = DispatchSemaphore(value: 0)
+                let injected = Injected(on: watched.thread) { blockForTheTest(until: end) }
+                #expect(eventually { watched.sink.records.map(\.phase) == ["end", "begin"] })
                 candidate.doubt(true)
-                watched.stall(milliseconds: 500)
-                #expect(!eventually(seconds: 1) { watched.sink.lines.count > 1 }, "\(watched.sink.lines)")
-                #expect(watched.monitor.statistics.dismissed == 1, "\(watched.monitor.statistics)")
+                end.signal()
+                #expect(eventually { injected.isOver })
+                #expect(eventually { watched.sink.records.map(\.phase) == ["end", "begin", "end"] })
+                #expect(watched.monitor.statistics.dismissed == 0, "\(watched.monitor.statistics)")
             }
         }
 

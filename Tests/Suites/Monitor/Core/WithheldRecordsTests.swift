@@ -60,6 +60,24 @@ import Testing
         #expect(take(&withheld) == [3])
     }
 
+    @Test func `a stall whose beginning was reported is known until its end`() {
+        var withheld = WithheldRecords()
+        let loop = Candidate()
+        let end = record(1)
+        var begin = end
+        begin.phase = .begin
+        withheld.add(begin, of: loop, watch: 1, for: core)
+        #expect(!withheld.isBegun(begin.id, watch: 1))
+        loop.confirm()
+        let taken = take(&withheld)
+        #expect(taken == [1] && withheld.isBegun(begin.id, watch: 1) && !withheld.isBegun(begin.id, watch: 2))
+        withheld.recordReport(of: end, watch: 1)
+        #expect(!withheld.isBegun(begin.id, watch: 1))
+        withheld.recordReport(of: begin, watch: 1)
+        withheld.forget([1])
+        #expect(!withheld.isBegun(begin.id, watch: 1))
+    }
+
     @Test func `withheld records of an ended watch are discarded`() {
         var withheld = WithheldRecords()
         let (loop, other) = (Candidate(), Candidate())

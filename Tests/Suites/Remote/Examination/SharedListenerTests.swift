@@ -164,6 +164,19 @@ struct SharedListenerTests {
         #expect(hasClientWork(server) == true)
     }
 
+    @Test func `a thread that waits for time alone is a loop only if it is declared to be one`() throws {
+        let found = try Self.wait(for: []) { call, waiting -> [Bool]? in
+            let answers = [false, true].map { isDeclared in
+                let loop = LoopExaminer(ProcessHandle(getpid()), tid: waiting, isDeclared: isDeclared)
+                loop.recordRest(call, at: 1)
+                return loop.waitsForTimeAlone
+            }
+            // Otherwise it was not in its wait yet.
+            return answers[0] ? answers : nil
+        }
+        #expect(found == [true, false])
+    }
+
     @Test func `only a few of many other loops are read per examination`() throws {
         let (listener, other) = (Self.listen(), Self.listen())
         defer { for descriptor in [listener, other] { close(descriptor) } }

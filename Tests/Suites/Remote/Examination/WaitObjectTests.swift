@@ -105,6 +105,9 @@ internal import Testing
         close(descriptor)
         defer { munmap(mapped, 4096) }
         var after = LibrarySearch(process: getpid(), name: "libglib-2.0.so")
+        let isFoundUnneeded = after.isFound { false }
+        #expect(!isFoundUnneeded)
+        // That was no search in vain.
         let isLoaded = after.isLoaded
         let isFoundAgain = (0...64).contains { _ in before.isLoaded }
         #expect(isLoaded && isFoundAgain)
