@@ -32,6 +32,9 @@ package struct FrameResolver: Sendable {
         return zip(symbols, levels).map(Self.merged)
     }
 
+    /// The function at an address by its lines, without its name in the symbol table; nil if its module has no lines.
+    package mutating func line(of query: SymbolQuery) -> ResolvedFrame? { lines?.levels(for: [query]).first?.last }
+
     /// Ends the child that looks up lines, if there is one; the next query that needs it starts another.
     package mutating func close() { lines?.close() }
 
@@ -43,6 +46,7 @@ package struct FrameResolver: Sendable {
         levels[last].simplified = symbol.simplified
         levels[last].mangled = symbol.mangled
         levels[last].symbolOffset = symbol.symbolOffset
+        levels[last].start = symbol.start
         levels[last].isFolded = symbol.isFolded
         levels[last].isOfRuntime = symbol.isOfRuntime
         levels[last].origin = symbol.origin

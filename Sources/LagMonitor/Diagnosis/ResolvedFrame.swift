@@ -8,6 +8,8 @@ package struct ResolvedFrame: Sendable, Hashable {
     package var mangled: String?
     /// Bytes from the function's start to the query's `offset`; nil for an inlined level.
     package var symbolOffset: UInt64?
+    /// ``ResolvedSymbol/start``; nil if there is no symbol.
+    package var start: UInt64?
     /// The source file, as the compiler recorded it.
     package var file: String?
     /// Counted from 1; nil for compiler-generated code.
@@ -72,6 +74,7 @@ package struct ResolvedFrame: Sendable, Hashable {
             mangled: symbol.mangled,
             symbolOffset: symbol.symbolOffset
         )
+        start = symbol.start
         isFolded = symbol.isFolded
         isOfRuntime = symbol.isOfRuntime
         origin = symbol.origin

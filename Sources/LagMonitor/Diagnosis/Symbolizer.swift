@@ -130,6 +130,7 @@ package struct Symbolizer: Sendable {
             simplified: simplified,
             mangled: name == rawName ? nil : rawName,
             symbolOffset: found.address - found.start,
+            start: found.start,
             isFolded: isFolded,
             isOfRuntime: CompiledLibraries.holds(rawName, in: linked.languages ?? [])
                 || linked.cLibrary?.holds(found.start, names: [rawName] + otherNames) == true

@@ -79,7 +79,7 @@ struct EvidenceBuilder {
         var chain = [StallRecord.LockOwner(threadID: thread.id, threadName: thread.name, waitsFor: lock.address)]
         for number in 0..<namedStack.stack.owners {
             let owner = tally.owner(number, of: namedStack.index)
-            // Only for the first frames.
+            // Only for the first frames, between which none is left out.
             let frames = (0..<owner.outcome.stored).map { tally.frame($0, ofOwner: number, of: namedStack.index) }
             chain.append(
                 StallRecord.LockOwner(
@@ -88,7 +88,7 @@ struct EvidenceBuilder {
                     waitsFor: owner.lock.kind == 0 ? nil : owner.lock.address,
                     // An interpreter's inlined functions would take the space of the language's frames.
                     frames: withLines && lock.kind != Int32(CLL_LOCK_INTERPRETER)
-                        ? builder.framesWithLines(frames, findings.rules) : builder.frames(frames, findings.rules)
+                        ? builder.framesWithLines(frames, findings.rules, isWhole: true) : builder.frames(frames, findings.rules)
                 )
             )
         }

@@ -20,6 +20,12 @@ struct FrameBuilder {
         resolver = FrameResolver(symbolizer: Symbolizer(files: files), lines: LineSources.make(files))
     }
 
+    init(modules: ModuleMap, resolver: FrameResolver) {
+        self.modules = modules
+        self.resolver = resolver
+        languages = nil
+    }
+
     /// Looks up the names, and the lines, of frames that will be requested.
     mutating func prepare(_ captured: [FrameBuffer.Frame], withLines: Bool) {
         let found = captured.map { $0.module.flatMap { info(of: $0) } }
@@ -33,23 +39,41 @@ struct FrameBuilder {
 
     /// The frames in the order given, one for each.
     mutating func frames(_ captured: [FrameBuffer.Frame], _ rules: InAppRules) -> [StallRecord.Frame] {
-        levels(captured, rules, withLines: false).map { $0[0] }
+        levels(captured, rules, withLines: false, isWhole: false).map { $0[0] }
     }
 
     /// The same with files and lines. Inlined functions come before the function that contains them. They depend on compiler
     /// options, so stalls must not be grouped by them.
-    mutating func framesWithLines(_ captured: [FrameBuffer.Frame], _ rules: InAppRules) -> [StallRecord.Frame] {
-        levels(captured, rules, withLines: true).flatMap { $0 }
+    /// - Parameter isWhole: no frame between these is left out.
+    mutating func framesWithLines(_ captured: [FrameBuffer.Frame], _ rules: InAppRules, isWhole: Bool) -> [StallRecord.Frame] {
+        levels(captured, rules, withLines: true, isWhole: isWhole).flatMap { $0 }
     }
 
     mutating func close() { resolver.close() }
 
-    private mutating func levels(_ captured: [FrameBuffer.Frame], _ rules: InAppRules, withLines: Bool) -> [[StallRecord.Frame]] {
+    private mutating func levels(
+        _ captured: [FrameBuffer.Frame],
+        _ rules: InAppRules,
+        withLines: Bool,
+        isWhole: Bool
+    ) -> [[StallRecord.Frame]] {
         let found = captured.map { $0.module.flatMap { info(of: $0) } }
-        var names = resolver.frames(for: Self.queries(for: captured, in: found), withLines: withLines)[...]
+        let names = resolver.frames(for: Self.queries(for: captured, in: found), withLines: withLines)
+        return levels(captured, in: found, named: names, rules, withTailCalls: withLines && isWhole)
+    }
+
+    /// - Parameter names: the levels of each frame that has a module.
+    mutating func levels(
+        _ captured: [FrameBuffer.Frame],
+        in modules: [ModuleInfo?],
+        named names: [[ResolvedFrame]],
+        _ rules: InAppRules,
+        withTailCalls: Bool
+    ) -> [[StallRecord.Frame]] {
+        var names = names[...]
         var origins: [Origin?] = []
         var callee: (module: String, symbol: String?)?
-        var frames: [[StallRecord.Frame]] = zip(captured, found).map { captured, module in
+        var frames: [[StallRecord.Frame]] = zip(captured, modules).map { captured, module in
             origins.append(nil)
             let next = callee
             callee = nil
@@ -57,7 +81,11 @@ struct FrameBuilder {
             guard let module else { return [StallRecord.Frame(pc: captured.pc)] }
             let levels = names.removeFirst()
             var frames = (levels.isEmpty ? [ResolvedFrame()] : levels).map { Self.frame(captured, module, $0, rules) }
-            if withLines, let next, let tailCall = Self.tailCall(captured, module, from: levels.last, to: next, rules) {
+            // Where frames are left out, the called function may be one of them.
+            if withTailCalls, let next, let caller = levels.last, let called = Self.called(by: caller, before: next, module),
+                let known = withFile(called, of: caller, module),
+                let tailCall = Self.tailCall(captured, module, known, rules)
+            {
                 frames.insert(tailCall, at: 0)
             }
             callee = (module.path, levels.last?.simplified)
@@ -82,23 +110,43 @@ struct FrameBuilder {
         return frames
     }
 
-    /// The frame of a function that a frame has called and that went on with a jump: the next frame is another function's. Nil
-    /// unless it is certainly the program's own code.
-    /// - Parameters:
-    ///   - caller: the function that called it.
-    ///   - next: the function of the next frame towards the leaf.
+    /// The function that `caller` has called and that went on with a jump: the next frame is another function's.
+    /// - Parameter next: the function of the next frame towards the leaf.
+    static func called(
+        by caller: ResolvedFrame,
+        before next: (module: String, symbol: String?),
+        _ module: ModuleInfo
+    ) -> ResolvedFrame? {
+        guard let called = caller.callees.first else { return nil }
+        // A function without a name may be the same. Parts that the compiler splits off a function have its simplified name.
+        guard next.module != module.path || (next.symbol != nil && next.symbol != called.simplified) else { return nil }
+        return called
+    }
+
+    /// The called function with its source file. Nil if its module has lines, but none for this function: then it may be of a
+    /// library that was linked into the module.
+    private mutating func withFile(_ called: ResolvedFrame, of caller: ResolvedFrame, _ module: ModuleInfo) -> ResolvedFrame? {
+        guard let start = called.start else { return nil }
+        let query = SymbolQuery(modulePath: module.path, buildID: module.buildID, offset: start, isReturnAddress: false)
+        guard let line = resolver.line(of: query) else { return caller.file == nil && !caller.lacksLines ? called : nil }
+        guard let file = line.file else { return nil }
+        var called = called
+        called.file = file
+        return called
+    }
+
+    /// The frame of a called function that went on with a jump; nil unless it is certainly the program's own code.
     static func tailCall(
         _ captured: FrameBuffer.Frame,
         _ module: ModuleInfo,
-        from caller: ResolvedFrame?,
-        to next: (module: String, symbol: String?),
+        _ called: ResolvedFrame,
         _ rules: InAppRules
     ) -> StallRecord.Frame? {
-        guard let called = caller?.callees.first, called.origin != .between else { return nil }
-        // A function without a name may be the same. Parts that the compiler splits off a function have its simplified name.
-        guard next.module != module.path || (next.symbol != nil && next.symbol != called.simplified) else { return nil }
+        guard called.origin != .between else { return nil }
         var frame = frame(captured, module, called, rules)
         guard frame.inApp == true, case .code = FrameRole(symbol: frame.symbol) else { return nil }
+        // Its place is not known: the address is its caller's.
+        (frame.symbolOffset, frame.file) = (nil, nil)
         frame.inlined = true
         frame.tailCall = true
         return frame

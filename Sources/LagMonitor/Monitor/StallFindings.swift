@@ -22,14 +22,15 @@ struct StallFindings {
         var seen: [NamedStack] = []
         for (stack, index, captured) in Self.stacks(in: tally, withLines: withLines) {
             var frames = builder.frames(captured, rules)
-            let levels = withLines ? builder.framesWithLines(captured, rules) : frames
+            let isUncut = stack.outcome.stored == stack.outcome.total
+            let levels = withLines ? builder.framesWithLines(captured, rules, isWhole: isUncut) : frames
             // A function's source file shows whether it is the program's or a library's: a library's header belongs to that
             // library.
             for (index, level) in levels.lazy.filter({ $0.inlined != true }).enumerated() where index < frames.count {
                 frames[index].inApp = level.inApp
             }
             let outer = frames.prefix { $0.inApp != true }.map(\.symbol)
-            let isWhole = stack.outcome.end == .complete && stack.outcome.stored == stack.outcome.total
+            let isWhole = stack.outcome.end == .complete && isUncut
             seen.append(
                 NamedStack(
                     stack: stack,
