@@ -19,7 +19,7 @@ internal import Testing
         let yama = text { $0.yamaScope = 1 }
         #expect(yama.contains("ptrace_scope is 1") && yama.contains("CAP_SYS_PTRACE") && yama.contains("lagmond run --"))
         #expect(text { $0.yamaScope = 2 }.contains("ptrace_scope is 2"))
-        #expect(text { ($0.yamaScope, $0.hasCapability) = (3, true) }.contains("until the machine is started"))
+        #expect(text { ($0.yamaScope, $0.hasCapability) = (3, true) }.contains("until the machine is rebooted"))
         #expect(text { $0.isDumpable = false }.contains("not dumpable"))
         #expect(text { $0.hasMoreRights = true }.contains("capabilities that lagmond lacks"))
         #expect(text { $0.canHaveCapability = false }.contains("docker run --cap-add SYS_PTRACE"))

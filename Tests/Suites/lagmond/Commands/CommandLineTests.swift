@@ -100,7 +100,7 @@ internal import Testing
     )
     func `a command given without the two dashes gets a hint with the right command line`(arguments: [String], line: String?) {
         let hint = Lagmond.forgottenDashes(arguments)
-        #expect(hint?.components(separatedBy: "by: ").last == line, "\(hint ?? "")")
+        #expect(hint?.components(separatedBy: "a program: ").last == line, "\(hint ?? "")")
     }
 
     @Test func `a negative number is read as a value and refused as out of bounds`() throws {

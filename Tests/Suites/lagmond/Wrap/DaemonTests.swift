@@ -418,7 +418,7 @@ struct DaemonTests {
                 #expect(eventually { kill(pid, 0) != 0 || state(of: pid) == "Z" })
                 kill(pid, SIGKILL)
                 let end = try running.end()
-                #expect(end.status == 0 && end.errors.contains("SIGKILL to all of it"), "\(end.errors)")
+                #expect(end.status == 0 && end.errors.contains("SIGKILL to all its processes"), "\(end.errors)")
             }
         }
     #endif

@@ -78,7 +78,7 @@ struct HangActionTests {
             let worker = try #require(running.line().flatMap { Int32($0.dropFirst("worker ".count)) })
             let end = try running.end()
             #expect(end.signal == SIGTERM)
-            #expect(end.errors.contains("SIGKILL to all of it"), "\(end.errors)")
+            #expect(end.errors.contains("SIGKILL to all its processes"), "\(end.errors)")
             #expect(eventually { kill(worker, 0) != 0 || state(of: worker) == "Z" })
         }
     }

@@ -84,7 +84,7 @@ struct TargetProcessTests {
             let end = try running.end()
             #expect(kill(pid, 0) != 0, "it runs on")
             kill(pid, SIGKILL)
-            #expect(end.status == 0 && end.errors.contains("SIGKILL to all of it"), "\(end.errors)")
+            #expect(end.status == 0 && end.errors.contains("SIGKILL to all its processes"), "\(end.errors)")
         }
     }
 }
