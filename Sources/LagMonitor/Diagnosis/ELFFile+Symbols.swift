@@ -66,12 +66,9 @@ extension ELFFile {
         return Array(bytes.prefix { $0 != 0 })
     }
 
-    /// The bytes of loaded code from `address`, at most `count`; none if the file does not have them (a separate debug file has
-    /// none).
+    /// The bytes of loaded code from `address`, at most `count`; none if the file does not have them.
     func code(at address: UInt64, count: Int) -> [UInt8] {
-        guard let section = sections.first(where: { $0.isCode && $0.type != SectionType.noBits && $0.contains(address) }) else {
-            return []
-        }
+        guard let section = codeSection(at: address).map({ sections[$0] }) else { return [] }
         let distance = address - section.address
         let (offset, overflow) = section.offset.addingReportingOverflow(distance)
         return overflow ? [] : source.bytes(at: offset, count: min(count, Int(clamping: section.size - distance))) ?? []

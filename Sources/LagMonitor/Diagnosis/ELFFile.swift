@@ -42,6 +42,8 @@ struct ELFFile: ~Copyable {
 
     /// More sections than this are not read: the largest Swift binaries have some hundred.
     private static let maximumSections = 65_536
+    /// Linkers write some ten sections with code. Each function's is searched, so with more than this none is.
+    private static let maximumCodeSections = 256
     /// Notes are short; a longer range is not searched.
     private static let maximumNoteBytes: UInt64 = 65_536
     /// Linkers write two or three. A file may declare as many as it has headers, all of that length.
@@ -54,6 +56,8 @@ struct ELFFile: ~Copyable {
 
     let source: ByteSource
     let sections: [Section]
+    /// The indices of the sections with machine code that is in this file.
+    private let codeSections: [Int]
     /// The index of the section with the sections' names.
     private let namesIndex: Int
     /// Lower-case hex; nil if the file has none.
@@ -71,11 +75,17 @@ struct ELFFile: ~Copyable {
         let sections = Self.readSections(source, header)
         self.buildID = Self.readBuildID(source, header, sections)
         self.sections = sections
+        let codeSections = sections.indices.filter { sections[$0].isCode && sections[$0].type != SectionType.noBits }
+        self.codeSections = codeSections.count <= Self.maximumCodeSections ? codeSections : []
         self.namesIndex = Int(header.u16(62))
         self.entry = header.u64(24)
         self.isX86 = header.u16(18) == 62
         self.source = source
     }
+
+    /// The index of the section with the loaded code at `address`; nil if the file does not have it (a separate debug file has
+    /// none).
+    func codeSection(at address: UInt64) -> Int? { codeSections.first { sections[$0].contains(address) } }
 
     /// The names of all sections; none if their table is damaged or longer than any linker writes.
     func sectionNames() -> Set<String> { Set(namedSections().map(\.name)) }

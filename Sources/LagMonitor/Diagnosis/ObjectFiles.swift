@@ -179,7 +179,7 @@ struct ObjectFiles {
         }
         return functions.indices.compactMap { place in
             guard let file = files[place], known[functions[place].address] == nil,
-                let section = code.sections.firstIndex(where: { $0.isCode && $0.contains(functions[place].address) })
+                let section = code.codeSection(at: functions[place].address)
             else { return nil }
             return Anchor(address: functions[place].address, file: file, section: UInt16(clamping: section))
         }

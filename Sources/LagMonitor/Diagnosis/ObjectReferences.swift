@@ -31,7 +31,7 @@ struct ObjectReferences {
     /// - Parameters:
     ///   - code: the file with the code.
     ///   - known: local functions.
-    ///   - origins: the origins of the object files.
+    ///   - origins: the origins of the object files, which are those whose names precede the first symbol that is not local.
     ///   - unnamed: the object with the functions that the linker made local; nil: none.
     ///   - isOpen: whether the origin of the function at an address is not known yet.
     init(
@@ -48,14 +48,16 @@ struct ObjectReferences {
         for anchor in known { targets[anchor.address] = anchor.file }
         var functions: [Function] = []
         var object = -1
+        var areLocal = true
         file.forEachSymbol(of: table) { symbol in
-            if symbol.isLocal {
+            if !symbol.isLocal { areLocal = false }
+            if areLocal {
                 if symbol.isFile { object += 1 }
-                guard symbol.isVariable, object >= 0, object != unnamed, targets.count < Self.maximumVariables else {
-                    return true
-                }
+                guard symbol.isVariable, origins.indices.contains(object), object != unnamed,
+                    targets.count < Self.maximumVariables
+                else { return true }
                 targets[symbol.address] = object
-            } else if symbol.isFunction, symbol.size > 0, isOpen(symbol.address) {
+            } else if !symbol.isLocal, symbol.isFunction, symbol.size > 0, isOpen(symbol.address) {
                 functions.append(Function(address: symbol.address, size: symbol.size, section: symbol.section))
             }
             return functions.count < Self.maximumFunctions

@@ -25,9 +25,15 @@ struct ObjectFilesTests {
         global("flush", 0x1280), global("tr_align", 0x1340), global("main", 0x1350),
     ]
 
-    private static func origins(_ symbols: [Symbol], text: [UInt8] = [], unwind: [UInt8] = []) throws -> [String: CodeOrigin] {
+    private static func origins(
+        _ symbols: [Symbol],
+        text: [UInt8] = [],
+        unwind: [UInt8] = [],
+        emptyCodeSections: Int = 0
+    ) throws -> [String: CodeOrigin] {
         let scratch = try ScratchDirectory()
-        let file = SyntheticELF(symbols: symbols, textFlags: text.isEmpty ? 0 : 4, text: text, unwind: unwind)
+        var file = SyntheticELF(symbols: symbols, textFlags: text.isEmpty ? 0 : 4, text: text, unwind: unwind)
+        file.emptyCodeSections = emptyCodeSections
         let path = try scratch.write(file.bytes(), to: "program")
         var symbolizer = Symbolizer(debugRoot: scratch.path)
         let functions = symbols.filter { $0.type == 2 }
@@ -96,6 +102,17 @@ struct ObjectFilesTests {
         let code: [UInt8]
         let target: UInt64
         let expected: [String: CodeOrigin]
+
+        /// Code with nothing but this reference.
+        var text: [UInt8] {
+            var text = ObjectFilesTests.emptyText
+            let end = place + UInt64(code.count) + 4
+            let distance = Int32(truncatingIfNeeded: Int64(target) - Int64(end))
+            let bytes = code + withUnsafeBytes(of: distance.littleEndian) { Array($0) }
+            let offset = Int(place - SyntheticELF.textAddress)
+            text.replaceSubrange(offset..<(offset + bytes.count), with: bytes)
+            return text
+        }
     }
 
     private static let references = [
@@ -125,14 +142,25 @@ struct ObjectFilesTests {
 
     @Test(arguments: references)
     func `code that refers to a local function is from the same object`(reference: Reference) throws {
-        var text = Self.emptyText
-        let end = reference.place + UInt64(reference.code.count) + 4
-        let distance = Int32(truncatingIfNeeded: Int64(reference.target) - Int64(end))
-        let code = reference.code + withUnsafeBytes(of: distance.littleEndian) { Array($0) }
-        let offset = Int(reference.place - SyntheticELF.textAddress)
-        text.replaceSubrange(offset..<(offset + code.count), with: code)
-        let origins = try Self.origins(Self.border, text: text)
+        let origins = try Self.origins(Self.border, text: reference.text)
         for (function, origin) in reference.expected { #expect(origins[function] == origin, "\(function)") }
+    }
+
+    /// No linker writes such a file: all local symbols come first.
+    @Test func `objects after the first global symbol are ignored`() throws {
+        let table = Symbol(name: "late_table", value: 0x3100, size: 64, type: 1, binding: 0, section: 5)
+        let reference = Reference(place: 0x11c4, code: [0xe8], target: 0x3100, expected: [:])
+        for object in ["late.c", "late.o"] {
+            let origins = try Self.origins(Self.border + [Self.object(object), table], text: reference.text)
+            #expect(origins["deflate"] == .between, "\(origins)")
+        }
+    }
+
+    /// Each function's section is searched.
+    @Test func `the code of a file with very many sections of code is not read`() throws {
+        let reference = Self.references[0]
+        #expect(try Self.origins(Self.border, text: reference.text, emptyCodeSections: 255)["deflate"] == .packaged)
+        #expect(try Self.origins(Self.border, text: reference.text, emptyCodeSections: 256)["deflate"] == .between)
     }
 
     private static let emptyText = [UInt8](repeating: 0x90, count: Int(SyntheticELF.textSize))

@@ -27,6 +27,8 @@ struct SyntheticELF {
     /// A section `.eh_frame` at ``unwindAddress``; empty: none.
     var unwind: [UInt8] = []
     static let unwindAddress: UInt64 = 0x8000
+    /// How many more sections with code there are, all empty.
+    var emptyCodeSections = 0
 
     func bytes() -> [UInt8] {
         var strings: [UInt8] = [0]
@@ -53,7 +55,7 @@ struct SyntheticELF {
         var file: [UInt8] = [0x7f, 0x45, 0x4c, 0x46, 2, 1, 1] + [UInt8](repeating: 0, count: 9)
         file += little(UInt16(3)) + little(UInt16(62)) + little(UInt32(1)) + little(entry) + little(UInt64(0))
         file += little(UInt64(sectionsOffset)) + little(UInt32(0)) + little(UInt16(64)) + little(UInt16(56)) + little(UInt16(0))
-        file += little(UInt16(64)) + little(UInt16(7)) + little(UInt16(6))
+        file += little(UInt16(64)) + little(UInt16(7 + emptyCodeSections)) + little(UInt16(6))
         file += table + strings
         file += [UInt8](repeating: 0, count: noteOffset - file.count) + note
         file += [UInt8](repeating: 0, count: unwindOffset - file.count) + unwind + sectionNames + text
@@ -81,6 +83,9 @@ struct SyntheticELF {
             name: unwind.isEmpty ? 0 : 1
         )
         file += section(type: 3, address: 0, offset: UInt64(namesOffset), size: UInt64(sectionNames.count), link: 0, entry: 0)
+        for _ in 0..<emptyCodeSections {
+            file += section(type: 1, address: 0, offset: 0, size: 0, link: 0, entry: 0, flags: 4)
+        }
         return file
     }
 
