@@ -34,6 +34,14 @@
             var symbolizer = Symbolizer()
             let caller = try #require(symbolizer.resolve([query])[0])
             #expect(caller.callees.map(\.simplified) == ["sync_log"] && caller.callees.first?.symbolOffset == 0)
+            let start = SymbolQuery(
+                modulePath: query.modulePath,
+                buildID: query.buildID,
+                offset: try #require(caller.callees.first).start,
+                isReturnAddress: false
+            )
+            let called = symbolizer.resolve([start])[0]
+            #expect(called?.simplified == "sync_log" && called?.symbolOffset == 0)
             // The same bytes, but not before a return address.
             var other = Symbolizer()
             let position = SymbolQuery(
