@@ -159,7 +159,7 @@ struct TopTests {
             #"{"message":"\"logger\":\"lagmonitor\"","logger":"other"}"# + "\n" + #"{"@timestamp":"x","lagmonitor":{"kind":1}}"#
             + "\n"
         let (status, _, errors) = try LagmondProcess.run(["top", "a"], files: ["a": text])
-        #expect(status == 66 && errors.contains("1 of other programs, 1 in the format ecs:"), "\(errors)")
+        #expect(status == 66 && errors.contains("1 of other programs, 1 in the format ecs;"), "\(errors)")
     }
 
     @Test func `text of a record puts no control characters on a terminal`() throws {
