@@ -136,7 +136,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
             }
             // It may have iterated before it was watched for that.
             if finder.hasMoved, !wasWatched || watchedNanoseconds > last.nanoseconds {
-                publish(finder.recordUnwatched(since: last.nanoseconds, until: wasWatched ? watchedNanoseconds : seen))
+                finder.recordUnwatched(until: wasWatched ? watchedNanoseconds : seen)
             }
             sampledStretches.refine(finder.began, mayHaveBegun: finder.mayHaveBegun)
         }

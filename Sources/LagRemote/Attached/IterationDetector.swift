@@ -49,9 +49,6 @@ struct IterationDetector: Sendable {
     /// Or for this long, if it waits for a more likely loop object: a handler's library that waits like this returns earlier.
     private static let likelierNanoseconds: UInt64 = 1_000_000_000
 
-    /// This many of the watchdog's intervals are enough time for an iteration.
-    private static let gapIntervals: UInt64 = 2
-
     /// A stretch of work of this length is in doubt.
     private static let doubtNanoseconds: UInt64 = 5_000_000
 
@@ -242,19 +239,10 @@ struct IterationDetector: Sendable {
         return recordIteration(ended: ended, began: .exact(last))
     }
 
-    /// It may have iterated unseen, so the current stretch of work may be this young. In a gap that is long enough for an
-    /// iteration, for example when this process got no processor, that is as likely as not: possibly separate iterations are not
-    /// merged into one stall.
-    /// - Parameters:
-    ///   - previous: the begin of the gap.
-    ///   - time: the end of the gap.
-    mutating func recordUnwatched(since previous: UInt64, until time: UInt64) -> Step {
-        guard isAtWork, time > began.latest else { return .nothing }
-        guard time.saturatingDifference(previous) < Self.gapIntervals * holdNanoseconds else {
-            return recordIteration(at: nil, after: previous, before: time)
-        }
+    /// It may have iterated unseen until then, so the current stretch of work may be this young.
+    mutating func recordUnwatched(until time: UInt64) {
+        guard isAtWork, time > began.latest else { return }
         began = TimeBounds(began.earliest, likely: began.likely, time)
-        return .nothing
     }
 
     private mutating func recordIteration(ended: TimeBounds, began: TimeBounds) -> Step {
