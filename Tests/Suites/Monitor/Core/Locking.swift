@@ -1,3 +1,4 @@
+import CLagBeacon
 internal import CLagLinux
 import Dispatch
 import Glibc
