@@ -19,9 +19,11 @@ enum {
     LINK_MARKS = 7,       // bits of a link that are not part of the address
     RECORD_WORDS = 3,     // of a status record: its kind, the next one, what it is about
     LOCAL_WORDS = 4,      // of a bound task-local: the next one, the key, the value's type, the value
-    LOCAL_KIND = 3,       // bits of the first word of a task-local's item (TaskLocal::Item::Kind, swift/ABI/TaskLocal.h): 0 and 1 are bindings,
-    LOCAL_MARKER = 2,     // 2 is the mark of the parent's list,
-    LOCAL_STOP = 3,       // and at 3 the list ends: the task sees nothing further
+    // The first word of a task-local's item has the next one's address and its own kind (TaskLocal::Item::Kind,
+    // swift/ABI/TaskLocal.h). The kind is in the upper two of the three bits that an address leaves free (llvm::PointerIntPair).
+    LOCAL_KIND = 3 << 1,
+    LOCAL_MARKER = 2 << 1, // the mark of the parent's list; below are bindings
+    LOCAL_STOP = 3 << 1,   // the list ends: the task sees nothing further
     PROBE_BYTES = 32,     // of a block that is allocated to find where it is recorded
     LOWEST_ADDRESS = 4096,
 };
@@ -74,7 +76,7 @@ static size_t cll_find_locals(uint64_t item, uint64_t key, uint64_t *values, siz
         if (!cll_read_exactly(item & ~(uint64_t)LINK_MARKS, words, sizeof(words[0]))) break;
         uint64_t kind = words[0] & LOCAL_KIND;
         if (kind == LOCAL_STOP) break;
-        if ((kind & LOCAL_MARKER) == 0) {
+        if (kind < LOCAL_MARKER) {
             if (!cll_read_exactly(item & ~(uint64_t)LINK_MARKS, words, sizeof(words))) break;
             if (words[1] == key) values[found++] = words[3];
         }

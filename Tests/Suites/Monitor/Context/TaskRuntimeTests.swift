@@ -50,9 +50,23 @@ struct TaskRuntimeTests {
         #expect(none == [])
     }
 
+    /// The runtime marks what is bound there, because a child task must copy it.
+    @Test func `a context bound in the body of a task group is read`() async throws {
+        let read = try await Task.detached {
+            try await withThrowingTaskGroup { group in
+                let own = try await TaskRuntime.$context.withValue(7) {
+                    group.addTask { try await Self.readNested() }
+                    return try await Self.readNested()
+                }
+                return try await [own, group.next() ?? []]
+            }
+        }.value
+        #expect(read == [[7], [7]])
+    }
+
     /// A child's list begins with a marker of one word, followed by old contents of that memory: for example what an earlier task
     /// bound.
-    @Test(arguments: [(UInt64(0), UInt64(7)), (1, 7), (2, 77), (3, 0)])
+    @Test(arguments: [(UInt64(0), UInt64(7)), (1 << 1, 7), (2 << 1, 77), (3 << 1, 0)])
     func `a task-local item is read according to its kind`(_ kind: UInt64, _ expected: UInt64) throws {
         let key: UInt64 = 0x5_0000
         let memory = UnsafeMutablePointer<UInt64>.allocate(capacity: 64)
