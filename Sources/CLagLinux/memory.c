@@ -137,11 +137,18 @@ static int cll_copy_run(pid_t pid, uint64_t address, void *buffer, size_t from, 
 
 size_t cll_memory_read_stack(pid_t pid, uint64_t address, void *buffer, size_t size, int is_one_mapping) {
     int saved = errno;
-    int descriptor = cll_procfs_open(pid, 0, "pagemap");
-    if (descriptor < 0) {
-        errno = saved;
-        return cll_memory_read(pid, address, buffer, size);
-    }
+    int descriptor = cll_memory_open_pagemap(pid);
+    size_t end = cll_memory_read_touched(pid, descriptor, address, buffer, size, is_one_mapping);
+    if (descriptor >= 0) cll_spare_close(descriptor);
+    errno = saved;
+    return end;
+}
+
+int cll_memory_open_pagemap(pid_t pid) { return cll_procfs_open(pid, 0, "pagemap"); }
+
+size_t cll_memory_read_touched(pid_t pid, int descriptor, uint64_t address, void *buffer, size_t size, int is_one_mapping) {
+    if (descriptor < 0) return cll_memory_read(pid, address, buffer, size);
+    int saved = errno;
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
     uint64_t entries[64];
     size_t known = 0, next = 0;
@@ -170,7 +177,6 @@ size_t cll_memory_read_stack(pid_t pid, uint64_t address, void *buffer, size_t s
         at += step;
     }
     if (is_open) cll_copy_run(pid, address, buffer, from, at, &end);
-    cll_spare_close(descriptor);
     errno = saved;
     return end;
 }

@@ -4,6 +4,7 @@
 #include "clb_beacon.h"
 #include "cll_memory.h"
 #include "cll_procfs_text.h"
+#include "cll_spare.h"
 #include "trap.h"
 #include "wait_restart.h"
 
@@ -78,7 +79,7 @@ static int clr_read_registers(pid_t tid, cll_snapshot *snapshot) {
     return 0;
 }
 
-static void clr_read_stack(const clr_tracer *tracer, cll_snapshot *snapshot) {
+static void clr_read_stack(const clr_tracer *tracer, int pagemap, cll_snapshot *snapshot) {
     uint64_t begin = snapshot->registers[CLL_REGISTER_SP] - CLL_RED_ZONE;
     uint64_t high = begin >= tracer->stack_low && begin < tracer->stack_high ? tracer->stack_high : 0;
     // For another stack, the runtime knows the end. (For a thread's own stack it may assume less: Go for a thread that C started.)
@@ -88,12 +89,13 @@ static void clr_read_stack(const clr_tracer *tracer, cll_snapshot *snapshot) {
     if (length > snapshot->capacity) length = snapshot->capacity;
     snapshot->stack_begin = begin;
     snapshot->stack_high = high;
-    snapshot->stack_length = cll_memory_read(tracer->pid, begin, snapshot->stack, length);
+    // A page that was never touched could be on userfaultfd: the read, and so the stopped thread, would wait for a program.
+    snapshot->stack_length = cll_memory_read_touched(tracer->pid, pagemap, begin, snapshot->stack, length, high != 0);
 }
 
 // Stops the thread, copies, releases it. 0, or an errno. `*holds` if it may still be seized, whatever its state: then only
 // the exit of this thread surely releases it, and reports a dead one to its parent.
-static int clr_trace(clr_tracer *tracer, int *holds) {
+static int clr_trace(clr_tracer *tracer, int pagemap, int *holds) {
     pid_t tid = tracer->tid;
     // Withdrawn before it began: the thread need not stop.
     if (__atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE) != REQUESTED) return 0;
@@ -114,7 +116,7 @@ static int clr_trace(clr_tracer *tracer, int *holds) {
     uint32_t expected = REQUESTED;
     if (__atomic_compare_exchange_n(&tracer->state, &expected, COPYING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         error = clr_read_registers(tid, &tracer->copy);
-        if (error == 0) clr_read_stack(tracer, &tracer->copy);
+        if (error == 0) clr_read_stack(tracer, pagemap, &tracer->copy);
         if (error == 0 && tracer->hook != NULL) tracer->hook(tracer->context, tid, &tracer->copy);
     }
     clr_restart_wait(tid, &trap.stop, tracer->asked_ns);
@@ -144,7 +146,9 @@ static void *clr_tracer_run(void *context) {
     for (;;) {
         while (sem_wait(&tracer->asked) != 0) continue;
         if (__atomic_load_n(&tracer->ending, __ATOMIC_ACQUIRE)) break;
-        tracer->error = clr_trace(tracer, &holds);
+        int pagemap = cll_memory_open_pagemap(tracer->pid);
+        tracer->error = clr_trace(tracer, pagemap, &holds);
+        if (pagemap >= 0) cll_spare_close(pagemap);
         uint32_t state = __atomic_load_n(&tracer->state, __ATOMIC_ACQUIRE);
         if (state != WITHDRAWN) {
             uint32_t next = tracer->error == 0 && state == COPYING ? DONE : FAILED;

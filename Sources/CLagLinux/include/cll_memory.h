@@ -28,9 +28,13 @@ size_t cll_memory_read_words(pid_t pid, const uint64_t *addresses, uint64_t *wor
 // Like cll_memory_read, for a stack. Pages that were never touched read as zeros and are not accessed: reading such a
 // page would allocate it, and if the stack is on userfaultfd, it would wait for the program that serves the fault.
 // With `is_one_mapping`, pages above such pages are copied as well; otherwise the copy ends there, as the stack may.
-// 10 to 20 us, and not for a thread that is held meanwhile; if the kernel does not report which pages were touched, a
-// plain read.
+// 10 to 20 us; if the kernel does not report which pages were touched, a plain read.
 size_t cll_memory_read_stack(pid_t pid, uint64_t address, void *buffer, size_t size, int is_one_mapping);
+
+// The same in two steps, for a thread that is stopped meanwhile: opening the page map before the stop takes most of the
+// time. -1 if it cannot be opened; cll_spare_close closes it.
+int cll_memory_open_pagemap(pid_t pid);
+size_t cll_memory_read_touched(pid_t pid, int pagemap, uint64_t address, void *buffer, size_t size, int is_one_mapping);
 
 // Anonymous zeroed memory directly from the kernel, not from malloc; NULL if there is no memory.
 void *cll_memory_map(size_t size);

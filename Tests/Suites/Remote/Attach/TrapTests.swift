@@ -191,6 +191,58 @@ internal import Testing
         #expect(Self.seen.load(as: Bool.self))
     }
 
+    /// On userfaultfd, the stopped thread would wait for the program that provides the page.
+    @Test func `a stack copy leaves pages that were never touched alone`() throws {
+        let source = FileManager.default.temporaryDirectory.appendingPathComponent("gap-\(UUID().uuidString).c")
+        let program = source.deletingPathExtension()
+        defer { for file in [source, program] { try? FileManager.default.removeItem(at: file) } }
+        try Data(
+            """
+            #include <stdio.h>
+            #include <sys/mman.h>
+            #include <ucontext.h>
+            static void compute(void) {
+                volatile char gap[1 << 17];
+                gap[0] = 1;
+                printf("%lu\\n", (unsigned long)gap);
+                fflush(stdout);
+                while (gap[0]) {}
+            }
+            int main(void) {
+                static ucontext_t context;
+                getcontext(&context);
+                context.uc_stack.ss_size = 1 << 18;
+                context.uc_stack.ss_sp = mmap(0, 1 << 18, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+                makecontext(&context, compute, 0);
+                return setcontext(&context);
+            }
+            """.utf8
+        ).write(to: source)
+        let compiler = Process()
+        compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        compiler.arguments = ["gcc", "-O1", "-o", program.path, source.path]
+        try compiler.run()
+        compiler.waitUntilExit()
+        let (child, output) = (Process(), Pipe())
+        (child.executableURL, child.standardOutput) = (program, output)
+        try child.run()
+        let pid = child.processIdentifier
+        defer {
+            kill(pid, SIGKILL)
+            child.waitUntilExit()
+        }
+        let gap = try #require(LineReader(output).next().flatMap(UInt64.init))
+        let tracer = try #require(clr_tracer_create())
+        defer { clr_tracer_destroy(tracer) }
+        var word: UInt64 = 0
+        #expect(cll_memory_read_present(pid, gap + 0x8000, &word, 8) == 0)
+        let answer = Self.capture(pid, by: tracer) { snapshot in
+            #expect(snapshot.stack_length > 0 && snapshot.stack_begin + snapshot.stack_length < gap + 0x8000)
+        }
+        #expect(answer == Int32(CLL_SIGNAL_TAKEN))
+        #expect(cll_memory_read_present(pid, gap + 0x8000, &word, 8) == 0)
+    }
+
     /// A goroutine's stack is in the heap, among other memory.
     @Test func `a stack copy ends at the limit that the language runtime gives`() throws {
         let child = try Computing()
