@@ -25,7 +25,8 @@ struct CulpritSearch {
         static let singleSample = 0.3
         static let incomplete = 0.2
         static let hidden = 0.5
-        static let inlined = 0.1
+        /// Where the function itself ran, and where it had called another.
+        static let inlined = (running: 0.2, calling: 0.1)
     }
 
     /// The order in which frames are considered.
@@ -148,7 +149,9 @@ struct CulpritSearch {
                 stack.frames[$0].isNameLost || isFrame(.unnamedProgramCode, at: $0, of: index)
             }
             if isHidden { hidden += weight }
-            if place == 0, stack.frames[place].hidesInlined { inlined += weight }
+            if stack.frames[place].hidesInlined {
+                inlined += weight * (place == 0 ? Factor.inlined.running : Factor.inlined.calling)
+            }
         }
         let samples = max(1, covered * covered / squares)
         return covered / totalWeight
@@ -156,7 +159,7 @@ struct CulpritSearch {
             * (1 - Factor.singleSample / samples)
             * (1 - Factor.incomplete * incomplete / covered)
             * (1 - Factor.hidden * hidden / covered)
-            * (1 - Factor.inlined * inlined / covered)
+            * (1 - inlined / covered)
     }
 
     private func nearestToTheLeaf(of kind: Kind, amongCovering: Bool, in indices: [Int]) -> String? {
