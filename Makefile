@@ -3,7 +3,7 @@
 # All build output goes to stderr, so that `make run | jq .` receives only the records.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dist-setup run lagmond test test-arm64 pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries languages requests services proof sanitize storm fuzz platforms lint
+.PHONY: help setup dist-setup run lagmond debug test test-arm64 pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries languages requests services proof sanitize storm fuzz platforms lint
 .SILENT:
 
 # SwiftPM passes the traits in the order of a set, which differs in each process, and a changed command line recompiles everything.
@@ -24,7 +24,10 @@ lagmond: setup ## build lagmond and the library that it loads into commands, and
 	$(SWIFT) build -c release --product lagmonitor-preload >&2
 	$(SWIFT) build -c release --show-bin-path 2>/dev/null
 
-# With every trait. `swift build` without traits afterwards recompiles all that depends on one.
+# `swift build` without traits afterwards recompiles all that depends on one.
+debug: ## build everything with all adapters, and the tests, in debug mode
+	$(SWIFT) build --enable-all-traits --build-tests >&2
+
 test: setup ## run the whole test suite, including the adapters
 	Scripts/test
 

@@ -38,6 +38,14 @@ static int clr_add_listener(clr_listeners *listeners, int descriptor) {
 
 static int clr_visit_listed(const clr_epoll_member *member, void *context) { return clr_add_listener(context, member->descriptor); }
 
+// Whether one of the listeners has the address's port.
+static int clr_has_port(const clr_listeners *listeners, clr_own_address address) {
+    for (int index = 0; index < listeners->count; index++) {
+        if (address.port != 0 && listeners->ports[index] == address.port) return 1;
+    }
+    return 0;
+}
+
 // Whether a descriptor is a connection that was accepted at one of the listeners.
 static int clr_visit_client(unsigned descriptor, void *context) {
     const clr_listeners *listeners = context;
@@ -47,8 +55,7 @@ static int clr_visit_client(unsigned descriptor, void *context) {
     if (duplicate < 0) return listeners->unknown;
     if (clr_is_connected(duplicate)) {
         clr_own_address own = clr_address_of(duplicate);
-        is_client = own.has_name && listeners->have_name;
-        for (int index = 0; index < listeners->count; index++) is_client |= own.port != 0 && listeners->ports[index] == own.port;
+        is_client = (own.has_name && listeners->have_name) || clr_has_port(listeners, own);
     }
     close(duplicate);
     return is_client;
@@ -140,11 +147,7 @@ static int clr_is_clients(const clr_listeners *listeners, int socket) {
     if (clr_takes_connections(socket)) return 1;
     if (clr_is_display(socket)) return 1;
     clr_own_address own = clr_address_of(socket);
-    if (own.has_name || (own.port != 0 && own.port < clr_first_chosen_port())) return 1;
-    for (int index = 0; index < listeners->count; index++) {
-        if (own.port != 0 && listeners->ports[index] == own.port) return 1;
-    }
-    return 0;
+    return own.has_name || (own.port != 0 && own.port < clr_first_chosen_port()) || clr_has_port(listeners, own);
 }
 
 // A socket pair without names: the program's own, or its other end is in the parent process.
