@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Compares the public API of two builds of the package: that of Linux, and that of the platforms where it does nothing.
+"""Compares the public API of two builds of the package: the build for Linux, and the build for platforms where it does nothing.
 
-    check-api.py LINUX-PRODUCTS OTHER-PRODUCTS     (folders as `swift build --show-bin-path` gives them; all traits on)
+    check-api.py LINUX-PRODUCTS OTHER-PRODUCTS     (folders that `swift build --show-bin-path` prints; all traits on)
 
-Modules do not count: what is declared in LagRunLoop in one build may be in LagMonitor in the other. Nor do attributes, and how a property is
-stored. One line for each difference; status 1 if there is one."""
+Ignores modules (a declaration of LagRunLoop in one build may be in LagMonitor in the other), attributes, and how a property is stored. Prints
+one line for each difference, and exits with 1 if there is one."""
 
 import glob
 import json
@@ -20,7 +20,7 @@ MODULES = (
     "LagMonitorDelivery LagMonitorOTLP LagMonitorTestKit LagMonitorNIO LagMonitorLogging LagMonitorMetrics LagMonitorLifecycle "
     "LagMonitorConfiguration LagMonitorTracing LagMonitorHummingbird LagMonitorGRPC LagSymbols"
 ).split()
-# Every type has or has not these of itself.
+# The compiler derives these conformances; a type does not declare them.
 IMPLIED = {"Copyable", "Escapable", "Sendable", "SendableMetatype", "BitwiseCopyable"}
 
 

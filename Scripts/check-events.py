@@ -1,10 +1,10 @@
-"""Reads what `lagmond export --format sentry` or `--format otlp` writes, with a reader that is not ours, and prints the milliseconds
-stalled that it finds in the lines about stalls that are over.
+"""Reads the output of `lagmond export --format sentry` or `--format otlp` with a third-party reader, and prints the total stalled
+milliseconds of the lines about finished stalls.
 
     check-events.py sentry|otlp LINES EVENTS
 
-LINES is what was exported. sentry: Sentry's own Relay (PyPI sentry-relay) normalises each event, as it does with what it receives, and
-must find nothing invalid. otlp: the protobuf classes of OpenTelemetry (PyPI opentelemetry-proto) parse each request, and refuse
+LINES contains the lines that were exported. sentry: Sentry's own Relay (PyPI sentry-relay) normalises each event, as it does with events that it
+receives, and must find nothing invalid. otlp: the protobuf classes of OpenTelemetry (PyPI opentelemetry-proto) parse each request, and reject
 names and types that they do not know.
 """
 
@@ -18,14 +18,14 @@ def sentry(line):
     event = json.loads(line)
     event_id, frames = event["event_id"], frames_of(event)
     normal = StoreNormalizer(project_id=1).normalize_event(raw_event=line)
-    # Nothing in an event may be refused, cut or changed: each of those leaves a remark there.
+    # Relay must not reject, truncate or change anything in an event: each of these leaves a remark there.
     if normal.get("errors") or normal.get("_meta"):
         raise ValueError([normal.get("errors"), normal.get("_meta")])
     if normal.get("event_id") != event_id or frames_of(normal) != frames:
         raise ValueError(f"another event: {json.dumps(normal)[:2000]}")
     # Relay converts the host to a tag.
     if normal["level"] != event["level"] or ["server_name", event["server_name"]] not in normal["tags"]:
-        raise ValueError("another level or host")
+        raise ValueError("level or host differs")
     images = [image["debug_id"] for image in event.get("debug_meta", {}).get("images", [])]
     if [image.get("debug_id", "").split("-")[:2] for image in normal.get("debug_meta", {}).get("images", [])] != [
         image.split("-")[:2] for image in images

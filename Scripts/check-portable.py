@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Checks the files that are built on other platforms than Linux (Package.swift, "Other platforms"): none may import a module that exists
-only on Linux, or use what the oldest supported macOS lacks. This machine cannot compile for those platforms; this check and
+"""Checks the files that are built on platforms other than Linux (Package.swift, "Other platforms"): none may import a module that exists
+only on Linux, or use an API that the oldest supported macOS lacks. A Linux machine cannot compile for those platforms; this check and
 `make platforms`, which builds the same files without the other targets, replace it.
 
-Includes the examples that depend on the package, which are for every platform.
+Also checks the examples that depend on the package, which are for every platform.
 
-Reads the manifest as the other platforms see it; builds and resolves nothing. One line for each finding; status 1 if there are any."""
+Reads the manifest as the other platforms see it; builds and resolves nothing. Prints one line for each finding, and exits with 1 if there is one."""
 
 import glob
 import json
@@ -17,7 +17,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # C libraries of some systems, this package's C modules, and modules that are part of Foundation only on Linux.
 LINUX = {"Glibc", "Musl", "Bionic", "CoreFoundation", "CZlib", "CLibunwind", "CLagBeacon", "CLagLinux", "CLagRemote", "CLagOTLP"}
-# Needs macOS 15; the package supports 13. Allowed in tests, which run on developers' machines, and in examples, whose manifests declare their needs.
+# These need macOS 15; the package supports 13. Allowed in tests, which run on developers' machines, and in examples, whose manifests require it.
 NEW = {"Synchronization"}
 IMPORT = re.compile(r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal|private|fileprivate)\s+)?import\s+(?:\w+\s+)?(\w+)")
 CONDITION = re.compile(r"^\s*#(if|elseif|else|endif)\b(.*)")
@@ -36,7 +36,7 @@ def sources(target):
 
 
 def examples():
-    """Sources of the examples that depend on the package; one that does not (a program to be watched by lagmond) is Linux's."""
+    """Sources of the examples that depend on the package. The others are programs for lagmond to watch, and are only for Linux."""
     for manifest in sorted(glob.glob(f"{ROOT}/Examples/*/Package.swift")):
         if '"LagMonitor"' in open(manifest, encoding="utf-8").read():
             yield from sorted(glob.glob(f"{os.path.dirname(manifest)}/Sources/**/*.swift", recursive=True))
@@ -75,7 +75,7 @@ def main():
             found += 1
             print(f"{os.path.relpath(path, ROOT)}:{number}: imports {module}, which other platforms do not have")
     if files < 50 or len(own) < 5:
-        sys.exit(f"only {files} files are built on other platforms: the manifest is not what this script takes it for")
+        sys.exit(f"only {files} files are built on other platforms: the manifest differs from what this script expects")
     print(f"{files} files are built on other platforms, {found} imports that they do not have there", file=sys.stderr)
     sys.exit(1 if found else 0)
 
