@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""changelog.py VERSION: converts CHANGELOG.md on stdin to Debian's changelog on stdout; the section "Unreleased" becomes that of VERSION."""
+"""changelog.py VERSION: converts CHANGELOG.md on stdin to Debian's changelog on stdout; the section "Unreleased" becomes the section of VERSION."""
 
 import datetime
 import email.utils
@@ -28,7 +28,7 @@ def main():
         else:
             date = email.utils.formatdate(int(os.environ["SOURCE_DATE_EPOCH"]))
         print(f"lagmond ({version}) unstable; urgency=medium\n")
-        for item in items or ["No change that a user sees."]:
+        for item in items or ["No change that is visible to users."]:
             print(textwrap.fill(item, 78, initial_indent="  * ", subsequent_indent="    ", break_long_words=False))
         print(f"\n -- {maintainer}  {date}\n")
 

@@ -6,18 +6,18 @@ import os
 import re
 import sys
 
-# Texts that argument-parser does not have.
+# Texts that the argument parser's dump does not contain.
 FILES = [
     ("/etc/lagmond/lagmond.json", "The configuration that the packaged service runs with."),
     (
         "/usr/share/doc/lagmond/",
-        "All settings, outputs and fields; in examples/ targets, containers, log readers, alerts and a dashboard. Of the archive: share/doc/lagmond/ in its folder.",
+        "All settings, outputs and fields; in examples/ targets, containers, log readers, alerts and a dashboard. In the archive: share/doc/lagmond/.",
     ),
 ]
 
 
 def text(words):
-    """A text as roff reads it: no character of it is a request."""
+    """Escapes a text for roff, so that no character of it is a request."""
     words = words.replace("\\", "\\e").replace("-", "\\-")
     return "\n".join(("\\&" + line if line[:1] in (".", "'") else line) for line in words.split("\n"))
 
@@ -56,7 +56,7 @@ def described(argument):
 
 
 def page(command, path, related, version):
-    # `lagmond run -- COMMAND`: the arguments after the two dashes are not ours.
+    # `lagmond run -- COMMAND`: the arguments after the two dashes are COMMAND's.
     arguments = [a for a in command.get("arguments", []) if a.get("shouldDisplay", True)]
     title = "-".join(path)
     lines = [
