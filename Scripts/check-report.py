@@ -1,6 +1,6 @@
 """Clicks through pages of `lagmond report` in headless Chromium; for Scripts/check-report.
 
-    check-report.py hostile REAL.jsonl   writes lines made of real ones that try to get out of the page's data
+    check-report.py hostile REAL.jsonl   changes real lines to lines that attempt to inject code into the page, and prints them
     check-report.py check FOLDER         checks real.html, many.html, hostile.html and empty.html there
 """
 import base64
@@ -37,9 +37,9 @@ def hostile(path):
 
 
 class Browser:
-    """A page in Chromium that has no network, and what went wrong in it."""
+    """A page in Chromium without a network, and the errors in it."""
 
-    # Before the page's own script: refusals by its policy are counted.
+    # Runs before the page's own script: collects violations of the page's content security policy.
     WATCH = "window.refused = []; document.addEventListener('securitypolicyviolation', (e) => window.refused.push(e.violatedDirective + ' ' + e.blockedURI));"
 
     def __init__(self, scripts=True, scheme="light", width=1440, height=1000):
@@ -71,7 +71,7 @@ class Browser:
         self.driver.get_log("performance")
         self.driver.get_log("browser")
         self.path = path
-        # A changed fragment alone would not reload it.
+        # If only the fragment changed, Chromium would not reload the page.
         self.driver.get("about:blank")
         self.driver.get_log("performance")
         self.driver.get(path.as_uri() + fragment)
@@ -123,10 +123,10 @@ class Checks:
         if is_so:
             return
         self.failures += 1
-        print(f"check-report: {name}: not so" + ("" if found is None else f": {found!r}"), file=sys.stderr)
+        print(f"check-report: {name}: failed" + ("" if found is None else f": {found!r}"), file=sys.stderr)
 
     def clean(self, name, browser):
-        """Nothing was requested from other sites, nothing was refused, nothing failed, and no foreign script ran."""
+        """The page made no requests, violated no policy, logged no errors, and ran no foreign script."""
         self.that(f"{name}: nothing in the console", (log := browser.driver.get_log("browser")) == [], log)
         self.that(f"{name}: no request", (urls := browser.requests()) == [], urls)
         self.that(f"{name}: the policy refused nothing", (refused := browser.js("window.refused")) == [], refused)
@@ -134,7 +134,7 @@ class Checks:
 
 
 def group(checks, browser):
-    """A click on a group chooses it, opens a detail, and narrows the rest."""
+    """A click on a group selects it, opens its details, and filters the other parts of the page."""
     rows = len(browser.all("#group-table tbody tr"))
     checks.that("group: there are groups", rows > 3, rows)
     name = browser.text("#group-table tbody tr:nth-child(2) .pick")
@@ -152,8 +152,8 @@ def group(checks, browser):
     browser.keys("\ue00c")  # Escape
     checks.that("group: Escape closes the detail", not browser.one("#detail").is_displayed())
     browser.click("#clear-group")
-    checks.that("group: the filter goes", not browser.one("#filter").is_displayed())
-    checks.that("group: the call graph is of all again", browser.text("#flame .note") == before)
+    checks.that("group: the filter disappears", not browser.one("#filter").is_displayed())
+    checks.that("group: the call graph shows all stalls again", browser.text("#flame .note") == before)
 
 
 def keyboard(checks, browser):
@@ -174,9 +174,9 @@ def keyboard(checks, browser):
     browser.click("#flame-out") if browser.one("#flame-out").is_enabled() else None
     browser.js("document.querySelector('#heat-map').focus()")
     browser.keys("\ue014", "\ue013", "\ue007")  # right, up, Enter
-    checks.that("keyboard: the heat map can be chosen in", browser.one("#clear-box").is_displayed())
+    checks.that("keyboard: a cell of the heat map can be selected", browser.one("#clear-box").is_displayed())
     browser.keys("\ue00c")
-    checks.that("keyboard: Escape chooses all", not browser.one("#filter").is_displayed())
+    checks.that("keyboard: Escape clears the selection", not browser.one("#filter").is_displayed())
     browser.js("document.querySelector('#timeline-chart').focus()")
     browser.keys("\ue014", "\ue007")
     checks.that("keyboard: the timeline opens a stall", browser.one("#detail").is_displayed())
@@ -193,15 +193,15 @@ def search(checks, browser):
     checks.that("search: matches are marked", len(matches) > 0)
     checks.that("search: only matches are marked", all("lockInOpposite" in match.get_attribute("aria-label") for match in matches))
     weight = browser.js("document.querySelector('#group-table tbody tr td:nth-child(3)').firstChild.textContent")
-    checks.that("search: says how much they weigh", weight in found and "%" in found and "1 function" in found, (found, weight))
+    checks.that("search: the matches' share is shown", weight in found and "%" in found and "1 function" in found, (found, weight))
     field.clear()
     field.send_keys("no such function")
     time.sleep(0.2)
-    checks.that("search: says that there is none", browser.text("#flame-found").startswith("0 functions: 0 ms"), browser.text("#flame-found"))
+    checks.that("search: no match is reported", browser.text("#flame-found").startswith("0 functions: 0 ms"), browser.text("#flame-found"))
     field.clear()
     field.send_keys(" \ue003")  # Backspace
     time.sleep(0.2)
-    checks.that("search: nothing is marked without a word", len(browser.all("#icicle .match")) == 0)
+    checks.that("search: nothing is marked without a search term", len(browser.all("#icicle .match")) == 0)
 
 
 def zoom(checks, browser):
@@ -210,8 +210,8 @@ def zoom(checks, browser):
     browser.click(frame)
     frame = browser.one("#icicle button[aria-label*='fetchFromSlowServer']")
     whole = browser.one("#icicle").size["width"]
-    checks.that("zoom: a click makes it as wide as the graph", before < whole / 2 and frame.size["width"] > whole * 0.97, (before, whole))
-    checks.that("zoom: says where it is", "fetchFromSlowServer" in browser.text("#flame-crumbs"))
+    checks.that("zoom: a click makes the frame as wide as the graph", before < whole / 2 and frame.size["width"] > whole * 0.97, (before, whole))
+    checks.that("zoom: the path to the frame is shown", "fetchFromSlowServer" in browser.text("#flame-crumbs"))
     browser.click("#flame-out")
     browser.click("#flame-reset")
     frame = browser.one("#icicle button[aria-label*='fetchFromSlowServer']")
@@ -223,7 +223,7 @@ def zoom(checks, browser):
 
 
 def folded(checks, browser):
-    """What all ways of a process begin with is one row, so that the graph begins near what differs."""
+    """The callers common to all stacks of a process are folded into one row, so that the graph begins near the differences."""
     rows = "Math.max(...[...document.querySelectorAll('#icicle button')].map((each) => parseFloat(each.style.top)))"
     folds = browser.all("#icicle button.folded")
     checks.that("folded: there is a fold", len(folds) > 0 and "callers common to all below" in folds[0].get_attribute("aria-label"))
@@ -234,36 +234,36 @@ def folded(checks, browser):
     names = browser.js("[...document.querySelectorAll('#icicle button')].map((each) => each.getAttribute('aria-label'))")
     is_deeper = browser.js(rows) > before
     has_start = any(name.startswith("_start,") for name in names)
-    checks.that("folded: unfolded it is deeper and has _start", is_deeper and has_start, (is_deeper, has_start, names[:3]))
+    checks.that("folded: the unfolded graph is deeper and has _start", is_deeper and has_start, (is_deeper, has_start, names[:3]))
     browser.click("#flame-fold")
-    checks.that("folded: and back", browser.js(rows) == before)
+    checks.that("folded: folding again restores the graph", browser.js(rows) == before)
 
 
 def inverted(checks, browser):
-    """The inverted graph: the same time, leaves first."""
+    """The inverted graph shows the same total time, leaves first."""
     note = browser.text("#flame .note")
     total = browser.js("document.querySelector('#icicle button').node.ms")
     leaf = "(() => { let node = document.querySelector('#icicle button').node; while (node.children.length) node = node.children[0]; return node.frame; })()"
     heaviest = browser.js(leaf)
     browser.click("#flame-invert")
-    checks.that("inverted: says so", browser.one("#flame-invert").get_attribute("aria-pressed") == "true" and browser.text("#flame .note") != note)
+    checks.that("inverted: the page shows that it is inverted", browser.one("#flame-invert").get_attribute("aria-pressed") == "true" and browser.text("#flame .note") != note)
     root = "document.querySelector('#icicle button').node"
     checks.that("inverted: no time is lost", abs(browser.js(f"{root}.ms") - total) < 0.01 * total, (browser.js(f"{root}.ms"), total))
     parts = browser.js(f"{root}.children.reduce((sum, each) => sum + each.ms, 0) + {root}.pruned")
-    checks.that("inverted: what is below adds up", abs(parts - total) < 0.01 * total, (parts, total))
+    checks.that("inverted: the children add up to the total", abs(parts - total) < 0.01 * total, (parts, total))
     checks.that("inverted: the heaviest leaf is on top", browser.js(f"{root}.children.some((each) => each.frame === arguments[0])", heaviest))
     first = browser.js("[...document.querySelectorAll('#icicle button')].filter((each) => each.style.top === '19px').map((each) => each.getAttribute('aria-label'))")
-    checks.that("inverted: nobody stood in _start", first != [] and not any(name.startswith("_start,") for name in first), first[:5])
+    checks.that("inverted: _start is not a leaf", first != [] and not any(name.startswith("_start,") for name in first), first[:5])
     browser.click("#flame-invert")
-    checks.that("inverted: and back", browser.text("#flame .note") == note and browser.js(leaf) == heaviest)
+    checks.that("inverted: inverting again restores the graph", browser.text("#flame .note") == note and browser.js(leaf) == heaviest)
 
 
 def colours(checks, browser):
-    """The program's colour is the program's: no library's frame has it, in the graph and in the details."""
+    """Only frames of the program have the program's colour, in the graph and in the details."""
     libraries = "[...document.querySelectorAll('#icicle button.app')].map((each) => each.title).filter((title) => /\\n(lib[^\\n]*\\.so|ld-linux|\\[vdso\\])/.test(title))"
     browser.click("#flame-fold") if browser.one("#flame-fold").is_displayed() else None
     checks.that("colours: there are frames of the program and of libraries", browser.all("#icicle button.app") != [] and browser.all("#icicle button:not(.app)") != [])
-    checks.that("colours: no library has the program's", browser.js(libraries) == [], browser.js(libraries))
+    checks.that("colours: no library frame has the program's colour", browser.js(libraries) == [], browser.js(libraries))
     browser.click("#flame-fold") if browser.one("#flame-fold").is_displayed() else None
     own = browser.js("""(() => {
         const wrong = [];
@@ -276,12 +276,12 @@ def colours(checks, browser):
         }
         return wrong;
     })()""")
-    checks.that("colours: nor in the details", own == [], own[:3])
+    checks.that("colours: no library frame in the details has the program's colour", own == [], own[:3])
     browser.keys("\ue00c")
 
 
 def links(checks, browser, path):
-    """The selection is in the URL, and the URL shows it again."""
+    """The selection is in the URL, and opening the URL restores it."""
     address = lambda: browser.js("decodeURIComponent(location.hash)")
     browser.click("#worst-table tbody tr:nth-child(2) .pick")
     title = browser.text("#detail-title")
@@ -289,31 +289,31 @@ def links(checks, browser, path):
     checks.that("links: an opened stall is in the address", "stall=" in stall, stall)
     checks.that("links: the detail has the same link", browser.one("#detail-link").get_attribute("href").endswith(stall))
     browser.keys("\ue00c")
-    checks.that("links: a closed one is not", "stall=" not in address(), address())
+    checks.that("links: a closed stall is not", "stall=" not in address(), address())
     browser.click("#group-table tbody tr:nth-child(2) .pick")
     name = browser.text("#group-table tbody tr:nth-child(2) .pick")
     group = browser.js("location.hash")
     fingerprint = browser.text("#group-table tbody tr:nth-child(2) td:nth-child(2) small")
-    checks.that("links: a chosen group is its fingerprint", f"group={fingerprint}" in address(), address())
+    checks.that("links: a selected group is in the address by its fingerprint", f"group={fingerprint}" in address(), address())
     browser.open(path, stall)
     checks.that("links: a stall's link opens it", browser.one("#detail").is_displayed() and browser.text("#detail-title") == title)
     browser.open(path, group)
-    checks.that("links: a group's link chooses it", name in browser.text("#filter") and name in browser.text("#flame .note"))
+    checks.that("links: a group's link selects it", name in browser.text("#filter") and name in browser.text("#flame .note"))
     browser.js("(location.hash = arguments[0], 0)", stall)
     time.sleep(0.2)
-    checks.that("links: another link in the same page", browser.text("#detail-title") == title and not browser.all("#clear-group"))
-    browser.open(path, "#stall=nobody&group=v1:0&process=none")
-    checks.that("links: what is not there is said", "stall nobody" in browser.text("#missing") and not browser.one("#detail").is_displayed())
+    checks.that("links: another link in the same page opens its stall", browser.text("#detail-title") == title and not browser.all("#clear-group"))
+    browser.open(path, "#stall=absent&group=v1:0&process=none")
+    checks.that("links: the page reports missing items", "stall absent" in browser.text("#missing") and not browser.one("#detail").is_displayed())
     browser.open(path)
-    checks.that("links: without one nothing is chosen", not browser.one("#filter").is_displayed() and browser.js("location.hash") == "")
+    checks.that("links: without a link nothing is selected", not browser.one("#filter").is_displayed() and browser.js("location.hash") == "")
 
 
 def process_filter(checks, browser):
-    """A process narrows every part to its stalls."""
+    """Selecting a process limits every part of the page to its stalls."""
     from selenium.webdriver.support.ui import Select
 
     select = Select(browser.one("#process"))
-    checks.that("process: all are there, the heaviest first", len(select.options) > 5, len(select.options))
+    checks.that("process: all processes are listed", len(select.options) > 5, len(select.options))
     before = browser.js("document.querySelector('#icicle button').node.ms")
     groups = len([row for row in browser.all("#group-table tbody tr") if row.is_displayed()])
     name = select.options[1].get_attribute("value")
@@ -323,7 +323,7 @@ def process_filter(checks, browser):
     after = browser.js("document.querySelector('#icicle button').node.ms")
     checks.that("process: the call graph is its own", 0 < after < before and name in browser.text("#flame .note"), (after, before))
     ways = browser.js("document.querySelector('#icicle button').node.children.length")
-    checks.that("process: and has one process", ways == 1, ways)
+    checks.that("process: the call graph has one process", ways == 1, ways)
     shown = len([row for row in browser.all("#group-table tbody tr") if row.is_displayed()])
     checks.that("process: the groups are its own", 0 < shown < groups, (shown, groups))
     others = browser.js("[...document.querySelectorAll('#worst-table tbody tr')].filter((row) => !row.hidden && row.dataset.process !== arguments[0]).length", name)
@@ -336,7 +336,7 @@ def process_filter(checks, browser):
 
 
 def narrow(checks, browser, path, width):
-    """Nothing scrolls sideways, and nothing is too small to read or to click."""
+    """The page does not scroll sideways, and nothing is too small to read or to click."""
     browser.look("light", width, 900)
     browser.open(path)
     size = browser.js("[document.documentElement.scrollWidth, window.innerWidth]")
@@ -363,10 +363,10 @@ def heat_map(checks, browser):
     time.sleep(0.2)
     shown = [row for row in browser.all("#group-table tbody tr") if row.is_displayed()]
     everyone = browser.all("#group-table tbody tr")
-    checks.that("heat map: a click chooses a cell", browser.all("#clear-box") != [])
-    checks.that("heat map: the groups are narrowed", 0 < len(shown) < len(everyone), (len(shown), len(everyone)))
-    checks.that("heat map: a group says how many are chosen", "chosen" in shown[0].text, shown[0].text)
-    checks.that("heat map: the timeline is narrowed", "Narrowed" in browser.text("#timeline .note"))
+    checks.that("heat map: a click selects a cell", browser.all("#clear-box") != [])
+    checks.that("heat map: the groups are filtered", 0 < len(shown) < len(everyone), (len(shown), len(everyone)))
+    checks.that("heat map: a group shows how many stalls are selected", "chosen" in shown[0].text, shown[0].text)
+    checks.that("heat map: the timeline is filtered", "Narrowed" in browser.text("#timeline .note"))
     browser.click("#heat-clear")
     checks.that("heat map: all again", not browser.one("#filter").is_displayed())
 
@@ -436,14 +436,14 @@ def check(folder):
     checks.that("hostile: stalls of one incident are one row", len(incidents) == len(ATTACKS) // 2, len(incidents))
     browser.click("#incident-table li[data-detail] .pick")
     checks.that("incidents: a stall opens its detail", browser.one("#detail").is_displayed() and len(browser.all("#incident-table li.chosen")) == 1)
-    checks.that("hostile: it is there as text", ATTACKS[0] in everything and ATTACKS[1] in everything)
-    checks.that("hostile: no element came of it", browser.all("main img, aside img, main style, svg[onload]") == [])
-    checks.that("hostile: nothing turns the text around", "\u202e" not in everything)
+    checks.that("hostile: the malicious text is shown as text", ATTACKS[0] in everything and ATTACKS[1] in everything)
+    checks.that("hostile: the text created no elements", browser.all("main img, aside img, main style, svg[onload]") == [])
+    checks.that("hostile: no character reverses the text's direction", "\u202e" not in everything)
     browser.picture(folder / "hostile.png")
     checks.clean("hostile", browser)
 
     browser.open(folder / "empty.html")
-    checks.that("empty: says so", "No stalls were found." in browser.text("main"))
+    checks.that("empty: the page reports that there are no stalls", "No stalls were found." in browser.text("main"))
     checks.clean("empty", browser)
     browser.driver.quit()
 
@@ -451,8 +451,8 @@ def check(folder):
     browser.open(folder / "real.html")
     checks.that("without scripts: no script ran", not browser.one("#flame").is_displayed() and browser.all(".pick") == [])
     checks.that("without scripts: the tables are there", browser.one("#group-table").is_displayed() and browser.one("#worst-table").is_displayed())
-    checks.that("without scripts: they hold the stalls", "LagWorkload.lockInOppositeOrder" in browser.one("#worst-table").text)
-    checks.that("without scripts: the page says so", "need scripts" in browser.one("main").text)
+    checks.that("without scripts: the tables contain the stalls", "LagWorkload.lockInOppositeOrder" in browser.one("#worst-table").text)
+    checks.that("without scripts: the page explains that parts need scripts", "need scripts" in browser.one("main").text)
     checks.that("without scripts: no request", browser.requests() == [])
     browser.picture(folder / "no-scripts.png")
     browser.driver.quit()

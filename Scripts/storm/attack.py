@@ -1,4 +1,4 @@
-"""What every attack needs: a program bare and watched, what it wrote down itself, and what lagmond wrote about it."""
+"""Shared code of the attacks: runs a program bare (without lagmond) and watched, and compares the stalls that the program logged with lagmond's records."""
 import contextlib
 import dataclasses
 import json
@@ -59,12 +59,12 @@ class Outcome:
         return ""
 
     def count(self, name):
-        """A number of lagmond's summary; 0 where it is not there."""
+        """A number of lagmond's summary; 0 if it is missing."""
         found = re.findall(rf"\b{name}=(\d+)", self.messages)
         return int(found[-1]) if found else 0
 
     def without_line(self, dismissed=1):
-        """Stalls that were counted instead of recorded. At most `dismissed` dismissed ones are legitimate: by default one, the last of an exiting host."""
+        """Stalls that were counted instead of recorded. At most `dismissed` of them may be dismissed: by default one, the last stall of an exiting host."""
         return sum(self.count(name) for name in ("dropped", "suppressed", "kept")) + min(dismissed, self.count("dismissed"))
 
 
@@ -77,9 +77,9 @@ def as_user(user):
 
 
 class Storm:
-    """Where the attacks take place."""
+    """The environment of the attacks: folders, programs and settings."""
 
-    # Longer than the threshold below by as much as the machine may be late.
+    # The stall exceeds the threshold below by the delay that the machine may add.
     STALL_MS, IDLE_MS = 60, 20
     LIMIT_SECONDS = 60
     MONITOR = {
@@ -98,7 +98,7 @@ class Storm:
         return quick if self.quick else full
 
     def place(self, name, mode=0o777):
-        """A new folder, for every user."""
+        """Creates a folder, by default accessible to every user."""
         self.number += 1
         path = self.folder / f"{self.number}-{name}"
         path.mkdir()
@@ -113,7 +113,7 @@ class Storm:
 
     @contextlib.contextmanager
     def start(self, command, place, before=None, **options):
-        """Runs it meanwhile; it is killed at the end if it is still there, with all that is below it."""
+        """Runs the command inside the `with` block, and kills its process group at the end."""
         with open(place / "out", "w+") as out, open(place / "messages", "w+") as messages:
             process = subprocess.Popen(
                 command, cwd=place, stdin=subprocess.DEVNULL, stdout=out, stderr=messages, preexec_fn=before, start_new_session=True, **options
@@ -143,19 +143,19 @@ class Storm:
         return outcome
 
     def bare(self, command, before=None):
-        """How the program ends without lagmond.
+        """Runs the program without lagmond, and returns the outcome.
 
-        - Raises LeftOut where it cannot do what it is for."""
+        - Raises LeftOut if the program reports that the attack is not possible here."""
         outcome = self.run(command, self.place("bare"), before)
         if outcome.status == 77:
             raise LeftOut(" ".join(outcome.messages.split()))
         if outcome.status != 0:
-            raise Failure(f"the bare program ends with {outcome.status}: {outcome.output} {outcome.messages}")
+            raise Failure(f"the bare program exits with {outcome.status}: {outcome.output} {outcome.messages}")
         return outcome
 
 
 def difference(bare, watched):
-    """How a watched program was harmed; empty: not at all. Its time is judged generously: it shares a processor with lagmond, and this is not a benchmark."""
+    """Describes how a watched program was harmed; empty: it was not. The time limit is generous: the program shares a processor with lagmond."""
     if (bare.status, bare.output) != (watched.status, watched.output):
         return f"bare: {bare.status} {bare.output!r}, watched: {watched.status} {watched.output!r} {watched.messages[-300:]!r}"
     if watched.seconds > bare.seconds * 2 + 5:
@@ -164,7 +164,7 @@ def difference(bare, watched):
 
 
 def true_stalls(path):
-    """What the program wrote down: beginnings and lengths in microseconds."""
+    """The stalls that the program logged: start and duration in microseconds."""
     try:
         return [tuple(int(word) for word in line.split()) for line in path.read_text().splitlines() if line.count(" ") == 1]
     except FileNotFoundError:
@@ -172,7 +172,7 @@ def true_stalls(path):
 
 
 def parsed(data, allow_torn_end=False):
-    """The lines, and how many are torn."""
+    """Returns the lines, and the number of torn ones."""
     lines, torn = [], 0
     *whole, rest = data.split(b"\n")
     for line in whole:
@@ -186,21 +186,21 @@ def parsed(data, allow_torn_end=False):
 
 
 def stalls_in(lines):
-    """The stalls of native lines: by id, beginning and end in microseconds."""
+    """The stalls of native lines: start and end in microseconds, by id."""
     return {line["id"]: (line["mono_us"], line["mono_us"] + line["duration_ms"] * 1000) for line in lines if line.get("event") == "stall"}
 
 
 def unmatched(truth, stalls):
-    """True stalls that no record covers by half."""
+    """The number of true stalls of which no record covers at least half."""
     return sum(
         not any(min(end, start + length) - max(begin, start) >= length / 2 for begin, end in stalls.values()) for start, length in truth
     )
 
 
 def lost_unseen(truth, stalls, outcome, dismissed=1):
-    """True stalls without a record and without a count.
+    """The number of true stalls without a record and without a count.
 
-    - dismissed: how many may be counted as none."""
+    - dismissed: how many stalls lagmond may dismiss."""
     if "not watched" in outcome.messages:
         return 0
     return max(0, unmatched(truth, stalls) - outcome.without_line(dismissed))

@@ -1,4 +1,4 @@
-"""Readers of lines that behave badly."""
+"""Receivers of lines that misbehave on request."""
 import http.server
 import json
 import os
@@ -9,7 +9,7 @@ import time
 
 
 class StreamReader:
-    """Reads lines from TCP connections, as slowly as requested."""
+    """Reads lines from TCP connections, slowly while `is_slow` is set."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=8)
@@ -23,7 +23,7 @@ class StreamReader:
                 connection, _ = self.listener.accept()
             except OSError:
                 return
-            # A small window, so that a slow reader is felt.
+            # A small window, so that the sender notices a slow reader.
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             data = bytearray()
             self.data.append(data)
@@ -46,7 +46,7 @@ class StreamReader:
                     time.sleep(0.05)
 
     def content(self):
-        """The received lines, by connection; without a line that was truncated at the end of its connection."""
+        """The received lines of all connections, without lines that were truncated at the end of a connection."""
         return b"".join(bytes(data[: data.rfind(b"\n") + 1]) for data in self.data)
 
     def close(self):
@@ -54,7 +54,7 @@ class StreamReader:
 
 
 class Collector:
-    """A receiver of OTLP over HTTP. `answer` determines its reaction to a request: a status, or "hang", "redirect", "huge"."""
+    """A receiver of OTLP over HTTP. `answer` determines its response to a request: a status, or "hang", "redirect", "huge"."""
 
     def __init__(self, answer=200):
         self.answer, self.taken, self.requests = answer, [], 0
@@ -71,7 +71,7 @@ class Collector:
                     time.sleep(30)
                     return
                 if answer == "huge":
-                    # It answers 200, and a machine may read a gigabyte within the time limit of a request.
+                    # The response's status is 200, and a fast client may read a gigabyte within its time limit, so the body counts as received.
                     outer.taken.append(body)
                     outer.flood(self)
                     return
@@ -102,7 +102,7 @@ class Collector:
 
     @staticmethod
     def flood(handler):
-        """A head and a body without end, up to a gigabyte."""
+        """Sends a response with a body of a gigabyte."""
         handler.send_response(200)
         handler.send_header("Content-Type", "application/json")
         handler.send_header("Transfer-Encoding", "chunked")
@@ -116,7 +116,7 @@ class Collector:
         handler.close_connection = True
 
     def records(self):
-        """The log records that it took."""
+        """The log records that were accepted."""
         return [
             record
             for body in self.taken
@@ -126,7 +126,7 @@ class Collector:
         ]
 
     def stalls(self):
-        """As attack.stalls_in has them, without times."""
+        """The ids of the stalls."""
         found = set()
         for record in self.records():
             values = {item["key"]: next(iter(item["value"].values())) for item in record["attributes"]}
@@ -140,7 +140,7 @@ class Collector:
 
 
 class Journal:
-    """journald's socket, which is read when `read` is called. Nothing is lost that was sent before `shut`."""
+    """journald's socket. `read` reads the entries that were sent; `shut` reads the rest before it closes the socket."""
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)

@@ -1,4 +1,4 @@
-"""Attacks from within: programs that make watching hard. Each runs bare and watched; both must do the same."""
+"""Attacks from within: programs that make watching hard. Each runs bare and watched; both runs must behave the same."""
 import contextlib
 import os
 import pathlib
@@ -25,30 +25,30 @@ def hosted(kind, full, quick):
 
 
 def limited_group(storm):
-    """In a control group with 256 MB, of which the program takes nine tenths; lagmond is in the same."""
+    """Runs lagmond and the program in a control group limited to 256 MB, of which the program uses nine tenths."""
     root = pathlib.Path("/sys/fs/cgroup")
     try:
-        # Version 1 is a folder in memory, which takes any file and limits nothing.
+        # With version 1 this folder is a tmpfs: a file there would be created, but limit nothing.
         if "memory" not in (root / "cgroup.controllers").read_text().split():
-            raise LeftOut("no limit of memory in the control groups of version 2")
+            raise LeftOut("the control groups of version 2 have no memory limit")
     except FileNotFoundError:
-        raise LeftOut("control groups of version 1, or none") from None
+        raise LeftOut("control groups have version 1, or are missing") from None
     group = root / f"storm-{os.getpid()}"
     try:
         group.mkdir()
     except OSError as error:
-        raise LeftOut(f"no control group: {error.strerror}") from None
+        raise LeftOut(f"cannot create a control group: {error.strerror}") from None
     try:
         limit = group / "memory.max"
         if not limit.exists():
-            raise LeftOut("no limit of memory below the root's control group")
+            raise LeftOut("no memory limit in groups below the root control group")
         try:
             limit.write_text(str(256 << 20))
         except OSError as error:
-            raise LeftOut(f"no limit of memory: {error.strerror}") from None
+            raise LeftOut(f"cannot limit the memory: {error.strerror}") from None
         return run_hosted(storm, "limit-memory-group", storm.tries(60, 10), lambda: (group / "cgroup.procs").write_text(str(os.getpid())))
     finally:
-        # The last process may be on its way out.
+        # The last process may still be exiting.
         for _ in range(50):
             with contextlib.suppress(OSError):
                 group.rmdir()

@@ -1,4 +1,4 @@
-"""SIGKILL at random instants: of the program, of lagmond above it, of lagmond beside it."""
+"""SIGKILL at random times: to the program, to `lagmond run` above it, or to `lagmond attach` beside it."""
 import contextlib
 import os
 import signal
@@ -9,7 +9,7 @@ from attack import Result, lost_unseen, parsed, stalls_in, true_stalls
 from harness import descendants, wait_until
 
 STALLS = 6
-# lagmond need not yet know stalls that ended this shortly before the end of the program, in microseconds.
+# lagmond may miss stalls that ended within this time before the end of the program, in microseconds.
 GRACE = 150_000
 
 
@@ -18,7 +18,7 @@ def random_wait(storm, seconds):
 
 
 def kill_host(storm):
-    """lagmond exits as the program does, has reported all stalls that were over by then, and writes only complete lines."""
+    """lagmond exits like the program, has reported all stalls that ended before, and writes only complete lines."""
     result = Result()
     for _ in range(storm.tries(200, 10)):
         place = storm.place("kill-host")
@@ -36,14 +36,14 @@ def kill_host(storm):
                 result.judge(1, "lagmond hangs after its program was killed")
                 continue
         found, torn = parsed(lines.read_bytes() if lines.exists() else b"")
-        harm = "" if outcome.status in (-signal.SIGKILL, 128 + signal.SIGKILL, 0) else f"lagmond ends with {outcome.status}: {outcome.messages[-200:]}"
+        harm = "" if outcome.status in (-signal.SIGKILL, 128 + signal.SIGKILL, 0) else f"lagmond exits with {outcome.status}: {outcome.messages[-200:]}"
         over = [stall for stall in true_stalls(truth) if sum(stall) < killed - GRACE]
         result.judge(1, harm or outcome.crash() or (f"{torn} torn lines" if torn else ""), lost_unseen(over, stalls_in(found), outcome))
     return result
 
 
 def kill_wrapper(storm):
-    """The program runs to its own end, and all lines except the last one are complete."""
+    """The program runs until it exits normally, and all lines except the last one are complete."""
     result = Result()
     bare = storm.bare(storm.host("sleep", STALLS))
     for _ in range(storm.tries(200, 10)):
@@ -67,7 +67,7 @@ def kill_wrapper(storm):
 
 
 def name_of(pid):
-    """Of a process that is not a zombie."""
+    """The process's name; empty if it has exited or is a zombie."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             text = file.read()
@@ -78,7 +78,7 @@ def name_of(pid):
 
 
 def kill_attacher(storm):
-    """No thread stays stopped or traced, and the program ends as usual. It computes, so that its registers are read with ptrace."""
+    """No thread stays stopped or traced, and the program exits as usual. It computes, so that lagmond reads its registers with ptrace."""
     result = Result()
     bare = storm.bare(storm.host("compute", STALLS))
     for _ in range(storm.tries(200, 10)):
@@ -91,7 +91,7 @@ def kill_attacher(storm):
                 process.wait()
             try:
                 outcome = storm.wait(host, place, 15)
-                harm = "" if (outcome.status, outcome.output) == (0, bare.output) else f"the program ends with {outcome.status} {outcome.output!r}"
+                harm = "" if (outcome.status, outcome.output) == (0, bare.output) else f"the program exits with {outcome.status} {outcome.output!r}"
             except subprocess.TimeoutExpired:
                 harm = "the program hangs after lagmond beside it was killed"
         _, torn = parsed((beside / "lines").read_bytes() if (beside / "lines").exists() else b"", allow_torn_end=True)

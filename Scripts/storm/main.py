@@ -1,4 +1,4 @@
-"""The storm; for Scripts/storm/run: main.py LAGMOND SUBJECT [ATTACK…]. One line per attack on stdout, details on stderr."""
+"""Runs the attacks for Scripts/storm/run: main.py LAGMOND SUBJECT [ATTACK…]. Prints one line per attack on stdout, details on stderr."""
 import os
 import pathlib
 import shutil
@@ -21,14 +21,14 @@ ATTACKS = {**hosts.ATTACKS, **outputs.ATTACKS, **kills.ATTACKS, **surroundings.A
 
 
 def private_copy(folder, *files):
-    """Where every user can read them, and where no build replaces them meanwhile."""
+    """Copies the files to a folder that every user can read, and that no build changes during the run."""
     binaries = folder / "bin"
     binaries.mkdir()
     return [shutil.copy(file, binaries) for file in files]
 
 
 def make(name, storm):
-    """One attack. False: it did harm, lost something unseen, or failed."""
+    """Runs one attack. Returns False if it harmed, lost stalls unseen, or failed."""
     begun = time.monotonic()
     try:
         result = ATTACKS[name](storm)
@@ -49,7 +49,7 @@ def main():
     names = sys.argv[3:] or list(ATTACKS)
     unknown = [name for name in names if name not in ATTACKS]
     if unknown:
-        sys.exit(f"storm: no attack {', '.join(unknown)}; allowed: {', '.join(ATTACKS)}")
+        sys.exit(f"storm: unknown attack {', '.join(unknown)}; allowed: {', '.join(ATTACKS)}")
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("storm: ended by a signal"))
     folder = pathlib.Path(tempfile.mkdtemp(prefix="lagmonitor-storm."))
     folder.chmod(0o755)

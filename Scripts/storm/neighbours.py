@@ -1,5 +1,5 @@
-"""Attacks by other processes on the machine: a sibling with the shared table, clients of the HTTP service, foreign names and links; and a system
-that lacks features that lagmond uses."""
+"""Attacks by other processes on the machine: a sibling with the shared loop table, clients of the HTTP service, malicious names and links; and a
+system that lacks features that lagmond uses."""
 import contextlib
 import ctypes
 import os
@@ -18,7 +18,7 @@ import time
 from attack import LeftOut, Result, difference, lost_unseen, parsed, stalls_in, true_stalls
 from harness import wait_until
 
-NOBODY = 65534
+OTHER_USER = 65534
 
 
 def lines_in(path):
@@ -35,11 +35,11 @@ def judged(bare, outcome, truth, lines, tries, harm=""):
     return result
 
 
-# MARK: A sibling that has the shared table
+# MARK: A sibling with the shared loop table
 
 
 def sibling(writes):
-    """It writes all the time, beside a program that only stalls."""
+    """A sibling process continuously writes to the table, beside a program that only stalls."""
 
     def attack(storm):
         stalls = storm.tries(60, 15)
@@ -51,18 +51,18 @@ def sibling(writes):
         outcome = storm.run(storm.watched(lines, ["/usr/bin/python3", str(script)]), place)
         if writes == "waker":
             return judged(bare, outcome, truth, lines, stalls)
-        # A process whose slots are overwritten is no longer watched, which is accepted: the host and lagmond must continue.
+        # lagmond may stop watching a process whose slots are overwritten, but the host and lagmond must continue.
         result = Result()
         found, torn = lines_in(lines)
         crowd = f"{len(outcome.messages)} bytes of messages" if len(outcome.messages) > 32_000 else ""
         result.judge(stalls, difference(bare, outcome) or (f"{torn} torn lines" if torn else "") or crowd)
-        result.notes.append(f"{len(found)} stalls in records, {len(true_stalls(truth))} are true")
+        result.notes.append(f"{len(found)} stalls in records, {len(true_stalls(truth))} true stalls")
         return result
 
     return attack
 
 
-# `waker`: posts that never end and posts that are taken away, and slots that no loop has. `page`: all of it.
+# `waker`: creates endless posts, removes posts, and fills slots that no loop uses. `page`: writes to the whole table.
 SIBLING = """
 import mmap, os, random, subprocess, sys
 path = os.environ.get("LAGMONITOR_LOOP_TABLE")
@@ -96,7 +96,7 @@ def resident_mb(pid):
 
 
 def served(storm, clients):
-    """A program that stalls, while `clients(port, is_over)` are at work: on the loopback, and no longer than the program."""
+    """Runs a program that stalls, while the threads `clients(port, is_over, number)` use the HTTP service until the program exits."""
     stalls = storm.tries(100, 25)
     bare = storm.bare(storm.host("sleep", stalls))
     place = storm.place("served")
@@ -115,7 +115,7 @@ def served(storm, clients):
         for thread in threads:
             thread.join()
     outcome.seconds = time.monotonic() - begun
-    return judged(bare, outcome, truth, lines, stalls, f"lagmond took {memory} MB" if memory > 400 else "")
+    return judged(bare, outcome, truth, lines, stalls, f"lagmond used {memory} MB" if memory > 400 else "")
 
 
 def connected(port):
@@ -125,7 +125,7 @@ def connected(port):
 
 
 def flood(port, is_over, number):
-    """Endless heads, countless headers, unrequested bodies, and silent connections."""
+    """Sends oversized request lines, very many headers, unexpected bodies, and nothing at all."""
     choice = random.Random(number)
     kept = []
     while not is_over.is_set():
@@ -144,7 +144,7 @@ def flood(port, is_over, number):
 
 
 def subscribe(port, is_over, number):
-    """Subscribers of `/stalls` that read nothing, and go away in the midst of a line."""
+    """Subscribes to `/stalls` without reading, and disconnects in the middle of a line."""
     choice = random.Random(number)
     kept = []
     while not is_over.is_set():
@@ -156,7 +156,7 @@ def subscribe(port, is_over, number):
                 connection.recv(choice.randrange(1, 200))
         if len(kept) > 25:
             victim = kept.pop(choice.randrange(len(kept)))
-            # A reset.
+            # Closes with a reset.
             victim.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             victim.close()
         time.sleep(0.005)
@@ -168,9 +168,9 @@ def subscribe(port, is_over, number):
 
 
 def planted_link(storm):
-    """Another user put a link to one of our files in place of the default output, in a world-writable folder."""
+    """In a world-writable folder, another user has put a link to a file of lagmond's user in place of the default output."""
     if os.geteuid() != 0:
-        raise LeftOut("needs root, to plant a link of another user")
+        raise LeftOut("needs root, to create a link as another user")
     stalls = storm.tries(20, 8)
     bare = storm.bare(storm.host("sleep", stalls))
     result = Result()
@@ -183,7 +183,7 @@ def planted_link(storm):
             secret.chmod(0o600)
         for name in ("lagmond-stalls.jsonl", ".lagmond-stalls.jsonl.unfinished"):
             (place / name).symlink_to(secret)
-            os.lchown(place / name, NOBODY, NOBODY)
+            os.lchown(place / name, OTHER_USER, OTHER_USER)
         command = [storm.lagmond, "run", "--config", str(storm.config), "--", *storm.host("sleep", stalls)]
         outcome = storm.run(command, place)
         was_followed = secret.exists() if target == "missing" else secret.read_text() != "kept\n"
@@ -192,7 +192,7 @@ def planted_link(storm):
 
 
 def hostile_names(storm):
-    """A program whose name, folder and thread clear the screen, set its title, and begin lines of their own."""
+    """A program whose name, folder and thread contain characters that clear the screen, set the terminal's title, and begin a new line."""
     stalls = storm.tries(20, 8)
     name = "a\x1b]0;x\x07\n\x9b2J\u202eb"
     place = storm.place("names")
@@ -206,7 +206,7 @@ def hostile_names(storm):
     outcome = storm.run(storm.watched(lines, [str(program), *words]), place)
     written = lines.read_bytes() + outcome.messages.encode()
     control = re.compile(rb"[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]")
-    # Neither in JSON nor in messages; what JSON escapes is ASCII.
+    # No control characters may be in the JSON or in the messages; JSON's escapes are ASCII.
     harm = f"control characters: {control.findall(written)[:5]}" if control.search(written) else ""
     return judged(bare, outcome, place / "truth", lines, stalls, harm)
 
@@ -215,7 +215,7 @@ def hostile_names(storm):
 
 
 def without_proc(storm):
-    """/proc is empty: the command runs unwatched, which is reported."""
+    """/proc is empty: the command runs unwatched, and lagmond reports that."""
     hide = ["unshare", "--mount", "--propagation", "private", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
     if subprocess.run([*hide, "true"], capture_output=True).returncode != 0:
         raise LeftOut("no mount namespaces")
@@ -224,12 +224,12 @@ def without_proc(storm):
     place = storm.place("no-proc")
     outcome = storm.run([*hide, *storm.watched(place / "lines", storm.host("sleep", stalls))], place)
     result = Result()
-    result.judge(stalls, difference(bare, outcome) or ("" if "not watched" in outcome.messages else "no message that it is not watched"))
+    result.judge(stalls, difference(bare, outcome) or ("" if "not watched" in outcome.messages else "no message that the program is not watched"))
     return result
 
 
 def init_process(storm):
-    """lagmond is process 1: orphans are reaped, and a request to end reaches the command."""
+    """lagmond is process 1: it reaps orphans, and forwards SIGTERM to the command."""
     inside = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
     if subprocess.run([*inside, "true"], capture_output=True).returncode != 0:
         raise LeftOut("no process namespaces")
@@ -238,7 +238,7 @@ def init_process(storm):
     truth, lines = place / "truth", place / "lines"
 
     def with_orphans(command):
-        # As a container's entry: it leaves children behind. At the end none of them is left as a zombie.
+        # Like the entry point of a container that leaves children behind. At the end none of them may be a zombie.
         script = '(sleep 0.1 & sleep 0.2 & sleep 0.3 &); "$@"; sleep 1; grep -l "^State:.Z" /proc/[0-9]*/status || exit 0; exit 9'
         return ["sh", "-c", script, "sh", *command]
 
@@ -259,14 +259,14 @@ def init_process(storm):
     return result
 
 
-# memfd_create, pidfd_open, perf_event_open, process_vm_readv, and the two that copy descriptors and wait for them.
+# pidfd: pidfd_open, pidfd_send_signal and pidfd_getfd.
 DENIED = {
     "memfd": [319], "pidfd": [434, 424, 438], "perf": [298], "vm-readv": [310], "all": [319, 434, 424, 438, 298, 310],
 }
 
 
 def denying(calls):
-    """A container's filter (seccomp(2)): EPERM for these system calls, in this process and all below it."""
+    """A seccomp filter like a container's: these system calls fail with EPERM in the process and its descendants."""
     load, equal, give = 0x20, 0x15, 0x06
     code = [(load, 0, 0, 0)]
     for call in calls:
@@ -280,14 +280,14 @@ def denying(calls):
         if library.prctl(38, 1, 0, 0, 0) != 0 or library.prctl(22, 2, program, 0, 0) != 0:
             os._exit(77)
 
-    # Only the program has its address.
+    # Keeps the buffer alive: the program refers to it only by address.
     apply.code = raw
     return apply
 
 
 def filtered(storm):
     if platform.machine() != "x86_64":
-        raise LeftOut("the numbers of the system calls are those of x86-64")
+        raise LeftOut("the system call numbers are those of x86-64")
     stalls = storm.tries(30, 8)
     result = Result()
     for name, calls in DENIED.items():
@@ -296,7 +296,7 @@ def filtered(storm):
         truth, lines = place / "truth", place / "lines"
         outcome = storm.run(storm.watched(lines, storm.host("sleep", stalls, truth)), place, denying(calls))
         part = judged(bare, outcome, truth, lines, stalls)
-        # From outside a loop is known a while after its first turns.
+        # From outside, lagmond recognises a loop only some time after its first iterations.
         if "watched from outside" in outcome.messages:
             found = lines_in(lines)[0]
             known = [stall for stall in true_stalls(truth) if found and stall[0] > min(begin for begin, _ in found.values())]

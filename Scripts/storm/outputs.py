@@ -1,4 +1,4 @@
-"""Attacks on where the lines go: the program must not notice, and what does not arrive is counted.
+"""Attacks on the outputs: the program must not be affected, and lines that do not arrive must be counted.
 
 Each fault begins after a third of the stalls and ends after two thirds."""
 import os
@@ -12,7 +12,7 @@ from attack import LeftOut, Result, as_user, difference, parsed, stalls_in, true
 from collectors import Collector, Journal, StreamReader
 from harness import wait_until
 
-NOBODY = 65534
+OTHER_USER = 65534
 
 
 def mount(*words):
@@ -23,10 +23,10 @@ def mount(*words):
 
 
 def under_fault(storm, place, output, begin, end, arrived, options=(), user=None, meanwhile=lambda process: None, settle=1.0):
-    """A stalling program whose lines go to `output`.
+    """Runs a stalling program whose lines go to `output`.
 
-    - begin, end: make the fault, and mend it.
-    - arrived: afterwards, the number of stalls that arrived, or a dictionary of them (attack.stalls_in), and how many lines are torn."""
+    - begin, end: cause the fault, and end it.
+    - arrived: called at the end; returns the stalls that arrived, as a number or as attack.stalls_in does, and the number of torn lines."""
     stalls = storm.tries(120, 18)
     before = as_user(user) if user else None
     bare = storm.bare(storm.host("sleep", stalls, idle_ms=40), before)
@@ -49,7 +49,7 @@ def under_fault(storm, place, output, begin, end, arrived, options=(), user=None
     harm = difference(bare, outcome) or (f"{torn} torn lines" if torn else "")
     if outcome.count("stalls") == 0 and not harm:
         harm = f"nothing was watched: {outcome.messages[-300:]}"
-    note = f"{missing} of {stalls} stalls did not arrive, {counted} are counted" if missing > 0 else ""
+    note = f"{missing} of {stalls} stalls did not arrive, {counted} were counted" if missing > 0 else ""
     result.judge(stalls, harm, max(0, missing - counted), note)
     return result
 
@@ -90,7 +90,7 @@ def removed_folder(storm):
     kept = []
 
     def remove():
-        # Its earlier content is not lost by the monitor.
+        # Keeps the earlier lines, which the attack removes and the monitor did not lose.
         kept.append((folder / "lines").read_bytes())
         shutil.rmtree(folder)
 
@@ -102,7 +102,7 @@ def removed_folder(storm):
 
 
 def covered_mount(storm):
-    """Another file system, which is read-only, is put over the folder: the path leads there."""
+    """A read-only file system is mounted over the folder, so that the path leads there."""
     place = storm.place("covered")
     disk = place / "disk"
     disk.mkdir()
@@ -120,8 +120,8 @@ def covered_mount(storm):
 
 
 def read_only_mount(storm):
-    """The file system is remounted read-only for the first half of the stalls. The kernel does so only while no file is open for writing there: before
-    the first line, with which the default output is made."""
+    """The file system is remounted read-only for the first half of the stalls. The kernel allows this only while no file there is open for writing: before
+    the first line, when lagmond creates the default output."""
     stalls = storm.tries(90, 18)
     place = storm.place("read-only")
     disk, truth = place / "disk", place / "truth"
@@ -147,7 +147,7 @@ def read_only_mount(storm):
     found, torn = lines_of(disk / "lagmond-stalls.jsonl")()
     missing = unmatched(true_stalls(truth), found)
     result = Result()
-    harm = difference(bare, outcome) or (f"{torn} torn lines" if torn else "") or ("" if found else "no line after the disk is back")
+    harm = difference(bare, outcome) or (f"{torn} torn lines" if torn else "") or ("" if found else "no line after the file system became writable again")
     result.judge(stalls, harm, max(0, missing - outcome.without_line()), f"{missing} of {stalls} stalls did not arrive")
     return result
 
@@ -161,18 +161,18 @@ def lost_permission(storm):
     folder.chmod(0o777)
 
     def forbid():
-        # Rotated away meanwhile: the next line needs a new file, which cannot be created.
+        # The file is rotated away: the next line needs a new file, which cannot be created.
         (folder / "lines").rename(folder / "lines.1")
         (folder / "lines.1").chmod(0o400)
         folder.chmod(0o500)
 
     return under_fault(
-        storm, place, folder / "lines", forbid, lambda: folder.chmod(0o777), lines_of(folder / "lines.1", folder / "lines"), user=NOBODY
+        storm, place, folder / "lines", forbid, lambda: folder.chmod(0o777), lines_of(folder / "lines.1", folder / "lines"), user=OTHER_USER
     )
 
 
 def fifo(storm):
-    """A reader that stops, one that goes away, and another one."""
+    """A reader pauses and then closes the FIFO, and another one opens it."""
     place = storm.place("fifo")
     path = place / "fifo"
     os.mkfifo(path)
@@ -197,7 +197,7 @@ def fifo(storm):
         reading.clear()
 
     def end():
-        # The reader reads the content of the pipe before it closes it.
+        # The old reader empties the pipe before it closes it.
         time.sleep(0.1)
         reading.set()
         time.sleep(0.3)
@@ -258,7 +258,7 @@ def receiver(fault):
         finally:
             collector.close()
         if most[0] > 500_000:
-            result.judge(0, f"lagmond has {most[0]} kB of memory")
+            result.judge(0, f"lagmond uses {most[0]} kB of memory")
         return result
 
     return attack
@@ -272,7 +272,7 @@ def resident_kilobytes(pid):
 
 
 def spool(storm):
-    """A receiver that is absent until the end: the next run sends the lines kept on disk, in order, and marked."""
+    """The receiver is unavailable until the end: the next run sends the lines that were kept on disk, in order, marked as late."""
     if "--spool" not in subprocess.run([storm.lagmond, "run", "--help"], capture_output=True, text=True).stdout:
         raise LeftOut("this lagmond has no --spool")
     collector = Collector()
@@ -304,7 +304,7 @@ def spool(storm):
 
 
 class ReadJournal:
-    """A journal that a thread reads while `reading` is set, as journald would; its queue holds ten entries by default."""
+    """A journal that a thread reads, like journald, while `reading` is set; its queue holds ten entries by default."""
 
     def __init__(self, path):
         self.path, self.journal = path, Journal(path)
@@ -353,7 +353,7 @@ def slow_journal(storm):
 
 
 def full_journal(storm):
-    """A journal that is not read any more to the end: what it does not take is given up then, and counted."""
+    """The journal is no longer read until the end: lagmond discards the remaining entries then, and counts them."""
     place = storm.place("journal")
     journal = ReadJournal(place / "socket")
     return under_fault(storm, place, f"journald:{journal.path}", journal.reading.clear, lambda: None, journal.arrived)

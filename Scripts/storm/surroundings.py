@@ -21,7 +21,7 @@ def native(path):
 
 
 def reused_pid(storm):
-    """The process that lagmond is attached to dies, and another one gets its process ID: lagmond must ignore that one."""
+    """The process to which lagmond is attached exits, and a new process gets its process ID: lagmond must ignore the new process."""
     result = Result()
     bare = storm.bare(storm.host("sleep", 6))
     for _ in range(storm.tries(50, 5)):
@@ -35,7 +35,7 @@ def reused_pid(storm):
                 try:
                     LAST_PID.write_text(str(host.pid - 1))
                 except OSError as error:
-                    raise LeftOut(f"the next pid cannot be chosen: {error.strerror}") from None
+                    raise LeftOut(f"cannot choose the next process ID: {error.strerror}") from None
                 born = time.clock_gettime(time.CLOCK_MONOTONIC) * 1e6
                 with storm.start(storm.host("sleep", 6), second) as stranger:
                     if stranger.pid != host.pid:
@@ -43,15 +43,15 @@ def reused_pid(storm):
                     outcome = storm.wait(stranger, second, 20)
                     break
             else:
-                raise LeftOut("the pid was not given out again")
+                raise LeftOut("the kernel did not reuse the process ID")
             try:
                 ended = storm.wait(process, beside, 10)
                 harm = difference(bare, outcome) or ended.crash()
             except subprocess.TimeoutExpired:
-                harm = "lagmond attach does not end with its process"
+                harm = "lagmond attach does not exit after its process"
         found, torn = native(lines)
         if any(begin >= born for begin, _ in found.values()):
-            harm = harm or "a stall of the process that got the pid was reported"
+            harm = harm or "lagmond reported a stall of the new process"
         result.judge(1, harm or (f"{torn} torn lines" if torn else ""))
     return result
 
@@ -60,7 +60,7 @@ DAY_US = 86_400_000_000
 
 
 def time_namespace(storm):
-    """Clocks that are a day ahead: of lagmond and its program, then of a program that lagmond outside is attached to."""
+    """In a time namespace, clocks are a day ahead: first for lagmond and its program, then only for a program to which lagmond is attached from outside."""
     ahead = ["unshare", "--time", "--monotonic", "86400", "--boottime", "86400", "--fork"]
     if subprocess.run([*ahead, "true"], capture_output=True).returncode != 0:
         raise LeftOut("no time namespaces")
@@ -85,7 +85,7 @@ def time_namespace(storm):
     harm = difference(storm.bare([*ahead, *storm.host("sleep", stalls, idle_ms=100)]), outcome) or ended.crash()
     if longest > 10 * storm.STALL_MS * 1000:
         harm = harm or f"a record of {longest / 1000:.0f} ms, the longest stall has {storm.STALL_MS} ms"
-    # Its clock is another one, so only their number can be compared; the first turns are those in which lagmond gets to know the loop.
+    # The program's clock differs, so only the number of stalls is compared. lagmond may miss the first stalls, because it has yet to recognise the loop.
     lost = max(0, stalls // 2 - len(found) - ended.without_line())
     result.judge(1, harm or (f"{torn} torn lines" if torn else ""), lost, f"from outside {len(found)} of {stalls} stalls in records")
     return result
@@ -96,7 +96,8 @@ def children(pid):
 
 
 def judged(stalls, bare, outcome, ended, truth, lines, dismissed=1):
-    """Of a program that `attach` watched from its start: as bare, and no stall lost, but for the first turns, in which lagmond gets to know the loop."""
+    """The result for a program that `attach` watched from its start: it must behave like the bare program, and no stall may be lost after the first record,
+    because lagmond needs the first iterations to recognise the loop."""
     result = Result()
     found, torn = native(lines)
     known = [stall for stall in true_stalls(truth) if found and stall[0] > min(begin for begin, _ in found.values())]
@@ -106,7 +107,7 @@ def judged(stalls, bare, outcome, ended, truth, lines, dismissed=1):
 
 
 def short_stalls(storm):
-    """Stalls that are over between few samples of `attach`, at any phase of its sampling."""
+    """Stalls that last only a few samples of `attach`, at any phase of its sampling."""
     stalls = storm.tries(600, 60)
     bare = storm.bare(storm.host("compute", stalls))
     place, beside = storm.place("sampled"), storm.place("attacher")
@@ -125,8 +126,8 @@ def state_of(pid):
 
 
 def foreign_tracer(storm):
-    """Another process traces the program for the middle third: the program computes, so that lagmond also needs
-    ptrace for its registers."""
+    """Another process traces the program during the middle third of the stalls. The program computes, so that lagmond also needs ptrace to read its
+    registers."""
     library = ctypes.CDLL(None, use_errno=True)
     library.ptrace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
     stalls = storm.tries(90, 18)
@@ -143,7 +144,7 @@ def foreign_tracer(storm):
         else:
             raise LeftOut(f"ptrace: {os.strerror(ctypes.get_errno())}")
         wait_until("stalls", lambda: len(true_stalls(truth)) >= stalls * 2 // 3, 60)
-        # Early in a stall: an interrupt would cut a wait short, and that is not lagmond's doing.
+        # Interrupts the program early in a stall: during a wait, the interrupt would end the wait early, which lagmond did not cause.
         for state in "SR":
             wait_until(f"state {state}", lambda: state_of(host.pid) == state)
         library.ptrace(PTRACE_INTERRUPT, host.pid, None, None)
@@ -151,7 +152,7 @@ def foreign_tracer(storm):
         library.ptrace(PTRACE_DETACH, host.pid, None, None)
         outcome = storm.wait(host, place)
         ended = storm.wait(process, beside, 20)
-    # Stalls during which a tracer stopped it.
+    # lagmond dismisses stalls during which another tracer stopped the program.
     return judged(stalls, bare, outcome, ended, truth, lines, dismissed=stalls)
 
 
