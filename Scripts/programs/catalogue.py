@@ -15,7 +15,8 @@ KINDS = (
     *daemons.PROGRAMS, *name_servers.PROGRAMS, *scripted.PROGRAMS, *python_programs.PROGRAMS, *pools.PROGRAMS, *reloading.PROGRAMS, *displays.PROGRAMS, *terminals.PROGRAMS,
     *injected_servers.PROGRAMS, *injected_networks.PROGRAMS, *injected_others.PROGRAMS,
 )
-# Attached to when they listen, besides: loops of one thread, pools, loops of several threads, another user's.
+# Programs that are also measured with `lagmond attach`, which starts when they listen: single-threaded loops, pools, loops of several threads, and one of
+# another user.
 ATTACHED = ("redis", "node", "tornado", "mosquitto", "memcached", "java-nio", "mariadb", "apache-event")
 
 NAMES = {kind.name: (kind, "run") for kind in KINDS}

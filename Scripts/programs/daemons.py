@@ -1,4 +1,4 @@
-"""Servers with one loop, or a few, as Debian ships them."""
+"""Servers with one loop or a few, from Debian packages."""
 import signal
 import subprocess
 import time
@@ -24,7 +24,8 @@ class Redis(Program):
         ]
 
     def compute(self, session):
-        """The clock is stopped within a script, so it counts instead, calibrated by a first run that is too short to be a stall. (asked, ended)."""
+        """Runs a script that counts, because redis stops the clock within a script. A first run, too short to be a stall, calibrates the count.
+        Returns (asked, ended)."""
         def count(turns):
             asked = time.monotonic()
             session.exchange(b'EVAL "local i=0 for j=1,%d do i=i+1 end return i" 0\r\n' % turns)
@@ -114,7 +115,7 @@ class Lighttpd(HTTPProgram):
         return [Stall("a page that waits for a child", self.request("/sleep.shtml"), ("syscall",), CHILD_CALL)]
 
     def end(self, session):
-        # After SIGTERM its status is 0 or 1, by chance.
+        # After SIGTERM its status is 0 or 1 at random.
         session.process.send_signal(signal.SIGINT)
 
 
@@ -173,7 +174,7 @@ user root
         return subscriber.communicate()[0]
 
     def stalls(self):
-        return [Stall("a list of rights that is a pipe, read again", self.reload, ("syscall",), FILE_CALL)]
+        return [Stall("an access list that is a pipe, reread", self.reload, ("syscall",), FILE_CALL)]
 
     def reload(self, session):
         return block_at_file(self.acl, lambda: session.process.send_signal(signal.SIGHUP), session.accepts)
@@ -220,13 +221,13 @@ shutdown_lifetime 0 seconds
         return "".join(str(len(session.get("/squid-internal-static/icons/SN.png"))) for _ in range(10))
 
     def stalls(self):
-        return [Stall("a list of rights that is a pipe, read again", self.reload, ("syscall",), FILE_CALL)]
+        return [Stall("an access list that is a pipe, reread", self.reload, ("syscall",), FILE_CALL)]
 
     def reload(self, session):
         return block_at_file(self.rights, lambda: self.hang_up(session), session.accepts)
 
     def hang_up(self, session):
-        # lagmond sends it on to squid's master, and that to the process with the loop.
+        # lagmond forwards the signal to squid's master, which forwards it to the process with the loop.
         session.process.send_signal(signal.SIGHUP)
 
     def load(self, session, seconds):

@@ -20,7 +20,7 @@ class Display:
             pass_fds=[writer], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )
         os.close(writer)
-        # It writes the number and the end of the line one by one, and ends when the second has no reader.
+        # Xvfb writes the number and the newline separately, and exits if nothing reads the newline.
         with open(reader) as numbers:
             self.name = f":{numbers.readline().strip()}"
 
@@ -57,13 +57,13 @@ class Windowed(Program):
         return wait_until(f"the window {self.title}", lambda: self.xdotool("search", "--name", f"^{self.title}$"), 10).split()[0]
 
     def focus(self):
-        """Without a window manager, no other program gives a window the keys."""
+        """Gives the window the keyboard focus, because no window manager does."""
         window = self.window()
         self.xdotool("windowfocus", "--sync", window)
         wait_until("the focus", lambda: self.xdotool("getwindowfocus", "-f") == window, 5)
 
     def done(self, session, key):
-        """From when to when the program was at work with each such key."""
+        """The times at which the program began and ended its work for each press of this key."""
         return [tuple(map(float, line.split()[2:])) for line in session.output().splitlines() if line.startswith(f"done {key} ")]
 
     def press(self, session, key, meanwhile=lambda: None):
@@ -145,7 +145,7 @@ class Chromium(Windowed):
         return "".join(sorted(page["type"] for page in json.loads(session.get("/json/list")) if page["type"] == "page"))
 
     def load(self, session, seconds):
-        # A page that draws, and requests to the browser for its pages meanwhile.
+        # The page draws, while requests query the browser for its pages.
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
         connection.request("PUT", f"/json/new?file://{self.page}")
         target = json.loads(connection.getresponse().read())["id"]
@@ -157,7 +157,7 @@ class Chromium(Windowed):
 
 
 class Openbox(Windowed):
-    """A window manager, which reloads its settings when another instance requests it."""
+    """A window manager that reloads its settings when another instance requests it."""
 
     name, is_known = "openbox", True
     needs = ("Xvfb", "xdotool", "openbox")
@@ -170,18 +170,18 @@ class Openbox(Windowed):
         return self.is_answering()
 
     def is_answering(self):
-        # Only this names the desktops.
+        # Only this setting names the desktops.
         return self.xdotool("get_num_desktops") != ""
 
     def stalls(self):
-        # Its main function reads them.
-        return [Stall("settings that are a pipe, read again", self.reload, ("syscall",), FILE_CALL, "main", way_seconds=0.5)]
+        # Its main function reads the settings.
+        return [Stall("settings that are a pipe, reread", self.reload, ("syscall",), FILE_CALL, "main", way_seconds=0.5)]
 
     def reload(self, session):
-        def tell():
+        def request_reload():
             subprocess.run(["openbox", "--reconfigure"], env={**os.environ, "DISPLAY": self.display.name}, check=True)
 
-        return block_at_file(self.settings, tell, self.is_answering)
+        return block_at_file(self.settings, request_reload, self.is_answering)
 
     def converse(self, session):
         for number in range(10):

@@ -1,11 +1,12 @@
-"""Measures the accuracy of the durations of `lagmond attach`; for Scripts/programs/run, instead of a program: durations.
+"""Measures the accuracy of the durations of `lagmond attach`; for `Scripts/programs/run LAGMOND durations`.
 
-A loop (apps/timed_loop.py) that is woken 200 times a second stalls and reports when. A line for each kind of stall, with the kernel's counters and
-switches and without them (a seccomp filter refuses perf_event_open, as a container's does):
+A loop (apps/timed_loop.py) that wakes 200 times a second stalls, and reports the times of its stalls. Prints a line for each kind of stall, with the
+kernel's counters and context switches and without them (a seccomp filter denies perf_event_open, as in a container):
 
     durations perf_events=yes|no kind=sleeps|computes stalls=N found=N median_error_ms=N most_error_ms=N within_bounds=N
 
-The error is that of duration_ms against the program's own clock; within_bounds counts the records whose duration_min_ms and duration_max_ms are correct."""
+The error is that of duration_ms, compared with the program's own clock; within_bounds counts the records whose duration_min_ms and duration_max_ms are
+correct."""
 import ctypes
 import json
 import os
@@ -26,13 +27,13 @@ PERF_EVENT_OPEN = {"x86_64": 298, "aarch64": 241}
 
 
 def refuse_perf_events():
-    """In the child that becomes lagmond: perf_event_open fails with EPERM from now on (seccomp(2), bpf(2))."""
+    """Called in the child that becomes lagmond: makes perf_event_open fail with EPERM (seccomp(2), bpf(2))."""
     load, jump_if_equal, give = 0x20, 0x15, 0x06
     allow, refuse = 0x7FFF0000, 0x00050001
     code = [
         (load, 0, 0, 0), (jump_if_equal, 0, 1, PERF_EVENT_OPEN[platform.machine()]), (give, 0, 0, refuse), (give, 0, 0, allow),
     ]
-    # Both are referred to until the call is over.
+    # Both buffers must stay alive until the call returns.
     filters = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in code))
     program = ctypes.create_string_buffer(struct.pack("HL", len(code), ctypes.addressof(filters)))
     libc = ctypes.CDLL(None, use_errno=True)
@@ -42,7 +43,7 @@ def refuse_perf_events():
 
 
 class Truth:
-    """One stall as the program has seen it."""
+    """One stall as the program measured it."""
 
     def __init__(self, line):
         self.kind, *times = line.split()
@@ -56,7 +57,7 @@ class Truth:
         return abs(record["duration_ms"] - (self.end - self.begin) / 1e6)
 
     def holds(self, record):
-        """Whether the bounds include what the stall can have been; the times of a line are rounded down to a µs."""
+        """Whether the bounds include the possible durations of the stall; a record's times are rounded down to a µs."""
         duration = record["duration_ms"]
         least, most = record.get("duration_min_ms", duration), record.get("duration_max_ms", duration)
         return least <= (self.after - self.before) / 1e6 and (self.end - self.begin) / 1e6 <= most + 0.001
@@ -74,7 +75,7 @@ def run(lagmond, folder, has_perf_events):
         loop.wait()
         said = watch.communicate(timeout=20)[1]
         if watch.returncode != 0:
-            raise Failure(f"lagmond attach ended with {watch.returncode}: {said}")
+            raise Failure(f"lagmond attach exited with {watch.returncode}: {said}")
     finally:
         for process in (loop, watch):
             if process.poll() is None:
@@ -99,7 +100,7 @@ def run(lagmond, folder, has_perf_events):
 def main():
     lagmond = pathlib.Path(sys.argv[1]).resolve()
     if platform.machine() not in PERF_EVENT_OPEN:
-        sys.exit(f"durations: the number of perf_event_open on {platform.machine()} is not known")
+        sys.exit(f"durations: unknown system call number of perf_event_open on {platform.machine()}")
     folder = pathlib.Path(tempfile.mkdtemp(prefix="lagmonitor-durations."))
     try:
         good = [run(str(lagmond), folder, has_perf_events) for has_perf_events in (True, False)]
@@ -109,7 +110,7 @@ def main():
         else:
             shutil.rmtree(folder, ignore_errors=True)
     if not all(good):
-        sys.exit("durations: not every stall was found once with bounds that hold")
+        sys.exit("durations: not every stall was found exactly once with correct bounds")
 
 
 main()

@@ -1,4 +1,4 @@
-"""Programs whose loop no client request blocks: a preloaded library (apps/inject.c) blocks it, in the functions that they call for a connection."""
+"""Programs whose loop no client request can block: a preloaded library (apps/inject.c) blocks it in the functions that they call for a connection."""
 import mmap
 import os
 import socket
@@ -25,7 +25,7 @@ TAKEN_SECONDS = 5
 
 class Injected(Program):
     greeting = b"GET / HTTP/1.0\r\n\r\n"
-    # Whether its loops are on other threads than the main one.
+    # Whether any thread may be blocked; otherwise only the main thread.
     any_thread = False
     library = None
 
@@ -48,7 +48,7 @@ class Injected(Program):
         return {"LD_PRELOAD": str(self.library), "LAG_INJECT": str(self.home / "inject.page")}
 
     def poke(self):
-        """Something that makes the loop iterate."""
+        """Makes the loop iterate, by a connection."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=2) as connection:
             connection.settimeout(0.3)
             try:
@@ -65,7 +65,7 @@ class Injected(Program):
             pass
 
     def converse(self, session):
-        # The end must find it at work.
+        # Makes sure that the program is running its loop before it is ended.
         self.poke_quietly()
         time.sleep(0.5)
         return ""
@@ -83,12 +83,12 @@ class Injected(Program):
         while struct.unpack_from("=I", self.page, 0)[0]:
             if time.monotonic() - asked > TAKEN_SECONDS:
                 struct.pack_into("=I", self.page, 0, 0)
-                raise Failure("nothing took the stall")
+                raise Failure("no thread executed the stall")
             threading.Thread(target=self.poke_quietly, daemon=True).start()
             time.sleep(0.1)
         while not PAGE.unpack_from(self.page, 0)[3]:
             if time.monotonic() - asked > TAKEN_SECONDS + 5:
-                raise Failure("the stall does not end")
+                raise Failure("the stall did not end")
             time.sleep(0.01)
         begun, ended = PAGE.unpack_from(self.page, 0)[6:8]
         return begun / 1e9, ended / 1e9
@@ -101,7 +101,7 @@ class Injected(Program):
 
 
 class UnixSocket(Injected):
-    """Talked to at a socket in its folder."""
+    """A program with a Unix socket in its folder."""
 
     socket_name = "ctl"
     greeting = b"hello\n"

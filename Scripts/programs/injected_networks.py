@@ -1,4 +1,4 @@
-"""Servers whose handlers are blocked by a preloaded library: directories, proxies, routers of messages, streams."""
+"""Servers whose handlers are blocked by a preloaded library: directories, proxies, message routers, streams."""
 from harness import free_port
 from injected import Injected, UDP
 
@@ -38,7 +38,7 @@ class Varnish(Pool):
 class Tor(Injected):
     name = "tor"
     needs = ("tor",)
-    # It names its files, with its folder.
+    # Its output contains the paths of its files.
     output_is_same = False
 
     def command(self):
@@ -49,7 +49,7 @@ class Tor(Injected):
 class Snapserver(Pool):
     name = "snapserver"
     needs = ("snapserver",)
-    # At the end, its threads log in any order.
+    # When it exits, its threads log in any order.
     output_is_same = False
 
     def command(self):
@@ -128,7 +128,7 @@ class PdnsRecursor(Injected):
     needs = ("pdns_recursor",)
     greeting = b"\x00\x11\x12\x34\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x01"
     any_thread = True
-    # Its statistics thread queries the others, and waits for their answers.
+    # Its statistics thread queries the other threads, and waits for their answers.
     waiting_loop = r"rec/web\+stat"
 
     def command(self):

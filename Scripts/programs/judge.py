@@ -1,10 +1,10 @@
-"""Compares records with what was done to a program, for Scripts/programs."""
+"""Compares records with the stalls that Scripts/programs caused."""
 import dataclasses
 import re
 
-# How far a record's begin and duration may be from what the harness saw: its request's way, and the turns of a loop beside it.
+# How much a record's begin and duration may differ from the harness's measurement, which includes the request's way and other iterations of the loop.
 BEGIN_SECONDS, DURATION_SECONDS = 0.15, 0.2
-# Code that waits for events or starts the program is never to blame for a handler.
+# Functions that wait for events or start the program must not be blamed for a handler.
 NEVER_CULPRIT = (
     r"(__)?(libc_)?(epoll_p?wait2?|p?poll|p?select|p?selectx?)(64|_chk)?|lagmonitor_.*|_start|main|__libc_start.*|start_thread|clone3?|"
     r"uv_run|uv__io_poll|event_base_(loop|dispatch)|ev_run|g_main_(loop_run|context_iteration)"
@@ -13,7 +13,7 @@ NEVER_CULPRIT = (
 
 @dataclasses.dataclass
 class Made:
-    """A stall that was caused, by the monotonic clock."""
+    """A stall that was caused; its times are by the monotonic clock."""
 
     stall: object
     asked: float
@@ -29,13 +29,13 @@ def seconds_of(record):
 
 
 def overlap(made, record):
-    """How much of the record lies in the stall, in seconds."""
+    """How long the record and the stall overlap, in seconds."""
     begin = begin_of(record)
     return min(made.ended, begin + seconds_of(record)) - max(made.asked, begin)
 
 
 def match(mades, records):
-    """The record of each stall that was caused, or None; and the records that are left."""
+    """Returns the record of each caused stall, or None, and the unmatched records."""
     left = list(records)
     matched = []
     for made in mades:
@@ -48,16 +48,16 @@ def match(mades, records):
 
 
 def is_of_waiting_loop(record, loop, mades):
-    """Whether that loop was blocked as long as another one for which it waited."""
+    """Whether the record is of the waiting loop, during a caused stall of the loop for which it waits."""
     return re.fullmatch(loop, record.get("loop", "")) and any(overlap(made, record) > seconds_of(record) * 0.9 for made in mades)
 
 
 def wrong_with(made, record):
-    """The errors of the record, one text each."""
+    """Describes the errors of the record, one text for each."""
     stall, wrong = made.stall, []
     early, late = made.asked - begin_of(record), begin_of(record) - made.asked
     if early > 0.05 or late > BEGIN_SECONDS + stall.way_seconds:
-        wrong.append(f"begins {late * 1000:+.0f} ms from the request")
+        wrong.append(f"begins {late * 1000:+.0f} ms relative to the request")
     expected = made.ended - made.asked
     if abs(seconds_of(record) - expected) > DURATION_SECONDS + stall.way_seconds:
         wrong.append(f"lasts {record['duration_ms']:.0f} ms, not {expected * 1000:.0f}")
@@ -78,7 +78,7 @@ def wrong_with(made, record):
 
 
 def facts(record):
-    """A record in a line, with what one needs to find out why it is there."""
+    """The record's fields that help to find its reason, in one line."""
     frames = " < ".join(frame.get("symbol") or frame.get("module") or "?" for frame in record.get("frames", [])[:9])
     members = ("loop", "process_name", "pid", "thread_id", "phase", "cause", "duration_ms", "cpu_ms", "run_delay_ms", "blocked_ms", "pending",
                "pending_ms", "syscall", "syscall_target", "wchan", "culprit", "culprit_confidence", "capture_error")
@@ -86,5 +86,5 @@ def facts(record):
 
 
 def is_excused(record):
-    """Whether it would be no stall had the thread not waited for a processor that others had: true, but not caused on purpose."""
+    """Whether only the wait for a busy processor made it a stall: such a record is true, but its stall was not caused on purpose."""
     return record["duration_ms"] - record.get("run_delay_ms", 0) < record["threshold_ms"]

@@ -1,6 +1,6 @@
 """Runs many unmodified programs under lagmond; for Scripts/programs/run: main.py LAGMOND [PROGRAM…].
 
-One line per program on stdout, details on stderr, two lines with the sums at the end: of the programs that were examined during the
+Prints one line per program on stdout, details on stderr, and at the end two lines with the sums: of the programs that were examined during the
 monitor's development (known), and of all others (unseen). Only the second shows what to expect for a program that is not in the list."""
 import concurrent.futures
 import os
@@ -20,7 +20,7 @@ from program import LeftOut, has_command
 
 
 def private_copy(lagmond, folder):
-    """lagmond and its library where every user can read them, and where no build replaces them meanwhile."""
+    """Copies lagmond and its library to a folder that every user can read, and that no build changes during the run."""
     binaries = folder / "bin"
     binaries.mkdir()
     for name in (lagmond, lagmond.with_name("liblagmonitor-preload.so")):
@@ -29,7 +29,7 @@ def private_copy(lagmond, folder):
 
 
 def summary(title, results, left_out):
-    """One line for a set of programs."""
+    """Prints the line with the sums of a set of programs."""
     stalls, found = sum(result.stalls for result in results), sum(result.found for result in results)
     good = sum(result.is_good for result in results)
     print(
@@ -39,7 +39,7 @@ def summary(title, results, left_out):
 
 
 class Run:
-    """All programs, in lanes: one is idle, or starts and ends, while another one is stalled and loaded."""
+    """Measures all programs in two lanes: one program is idle, starts or exits, while another one is stalled and loaded."""
 
     LANES = 2
 
@@ -56,7 +56,7 @@ class Run:
         try:
             for need in kind.needs:
                 if not has_command(need):
-                    raise LeftOut(f"no {need} here")
+                    raise LeftOut(f"{need} not found")
             result = Measurement(kind, self.folder, self.lagmond, way, self.turn).run()
         except LeftOut as reason:
             self.left_out.append(kind)
@@ -87,7 +87,7 @@ def main():
     names = sys.argv[2:] or list(catalogue.NAMES)
     unknown = [name for name in names if name not in catalogue.NAMES]
     if unknown:
-        sys.exit(f"programs: no program {', '.join(unknown)}; allowed: {', '.join(catalogue.NAMES)}")
+        sys.exit(f"programs: unknown program {', '.join(unknown)}; allowed: {', '.join(catalogue.NAMES)}")
     signal.signal(signal.SIGTERM, lambda *_: STOPPING.set())
     folder = pathlib.Path(tempfile.mkdtemp(prefix="lagmonitor-programs."))
     folder.chmod(0o755)

@@ -1,4 +1,4 @@
-"""What is done to one program of Scripts/programs, and what lagmond reports meanwhile."""
+"""Stalls, loads and observes one program of Scripts/programs, and checks lagmond's reports."""
 import collections
 import dataclasses
 import os
@@ -12,16 +12,16 @@ from program import BLOCK_SECONDS, same_text
 from session import FullWatch, Session
 
 QUICK = os.environ.get("QUICK") == "1"
-# Long enough for an action after FullWatch.HANG_SECONDS, and its report up to 0.8 s late.
+# Long enough for an action after FullWatch.HANG_SECONDS and its report, which may be 0.8 s late.
 IDLE_SECONDS = float(os.environ.get("IDLE_SECONDS", 7 if QUICK else 60))
 LOAD_SECONDS = float(os.environ.get("LOAD_SECONDS", 2 if QUICK else 60))
 STALL_REPEATS = 1 if QUICK else 3
-# Between a program's start and its first request. Short of a second, so that no timer of one makes a loop known before.
+# Between a program's start and its first request. Less than a second, so that no one-second timer of a loop reveals it before.
 SETTLE_SECONDS = 0.5
 # A loop must return to its wait between two stalls.
 BETWEEN_STALLS_SECONDS = 0.3
 
-# Set when all is to end: what runs ends its programs, and no other begins.
+# Set to stop the run: running measurements end their programs, and no other measurement begins.
 STOPPING = threading.Event()
 
 
@@ -62,16 +62,16 @@ class Result:
 
 
 def short_names(loops):
-    """The loops as process/loop, those that are named by a number of a thread together."""
+    """The loops as process/loop; loops whose names differ only in a thread number are combined."""
     counts = collections.Counter(f"{process}/{re.sub(r'[0-9]+', '', loop).strip()}".replace(" ", "_") for process, loop in loops)
     return ",".join(name + (f"*{count}" if count > 1 else "") for name, count in sorted(counts.items())) or "-"
 
 
 class Measurement:
-    """One program, one way."""
+    """The measurement of one program, with `lagmond run` or `lagmond attach`."""
 
     def __init__(self, kind, folder, lagmond, way, turn):
-        """turn: a lock that is held wherever the program is not idle, so that one may be idle beside the next one's load."""
+        """turn: a lock that is held except while the program is idle, so that one program may be idle while another one is loaded."""
         self.kind, self.folder, self.lagmond, self.way, self.turn = kind, folder, lagmond, way, turn
         self.result = Result(kind.name if way == "run" else f"{kind.name}-{way}", is_known=kind.is_known, way=way)
         self.made, self.phases = [], []
@@ -108,7 +108,7 @@ class Measurement:
         return FullWatch(self.lagmond, self.way, self.folder)
 
     def short(self, what, watch=None):
-        """Status, conversation and output of the program when it only starts, talks and ends."""
+        """Starts the program, converses, and ends it. Returns its status, conversation and output."""
         with self.session(what, watch) as session:
             talk = session.program.converse(session)
             status = session.finish()
@@ -167,7 +167,7 @@ class Measurement:
         if isinstance(outcome["times"], tuple):
             asked, ended = outcome["times"]
         if ended - asked < BLOCK_SECONDS / 2:
-            raise Failure(f"{self.result.name}, {stall.name}: was over after {ended - asked:.2f} s, so it blocked nothing")
+            raise Failure(f"{self.result.name}, {stall.name}: ended after {ended - asked:.2f} s, so it did not block the loop")
         self.made.append(Made(stall, asked, ended))
         time.sleep(BETWEEN_STALLS_SECONDS)
 
@@ -175,7 +175,7 @@ class Measurement:
         result = self.result
         records = {}
         for record in session.records():
-            # Of a hang's two lines, the last one is complete.
+            # A hang has two lines; the last one is complete.
             records[record["id"]] = record
         waiting = session.program.waiting_loop
         records = [record for record in records.values() if not (waiting and is_of_waiting_loop(record, waiting, self.made))]
@@ -196,12 +196,12 @@ class Measurement:
             result.is_silent = True
             result.fail("no loop is watched, and lagmond does not report that")
         for line in session.said_by_lagmond().splitlines():
-            say(f"  {result.name} says {line}")
+            say(f"  {result.name} printed {line}")
 
     def judge_unmatched(self, record, when):
-        """A record of no stall that was caused."""
+        """Judges a record that matches no caused stall."""
         if is_excused(record):
-            say(f"  {self.result.name}: a true record ({when}), it waited for a processor: {facts(record)}")
+            say(f"  {self.result.name}: a true record ({when}), the thread waited for a processor: {facts(record)}")
         else:
             self.result.false += 1
             self.result.fail(f"false record ({when}): {facts(record)}")
@@ -210,9 +210,9 @@ class Measurement:
         return next((name for begun, name in reversed(self.phases) if begun <= moment), "the start")
 
     def compare(self, bare, watched):
-        """What a program's users see of it, in a start, a conversation and an end, without lagmond and with it."""
+        """Compares what the program's users see in a short run, without lagmond and with it."""
         for what, before, after in zip(("status", "conversation", "output"), bare, watched):
             if before != after:
                 self.result.same = False
-                self.result.fail(f"another {what} than bare: {after[-300:] if isinstance(after, str) else after}, "
+                self.result.fail(f"{what} differs from the bare run: {after[-300:] if isinstance(after, str) else after}, "
                                  f"not {before[-300:] if isinstance(before, str) else before}")

@@ -23,7 +23,7 @@ class NameServer(Program):
             return connection.recv(4096)
 
     def is_ready(self, session):
-        # A query would be a first iteration of the loop, so the socket's entry shows readiness.
+        # A query would cause the first iteration of the loop, so readiness is read from the kernel's list of sockets.
         return f"0100007F:{self.port:04X}" in open("/proc/net/udp").read()
 
     def converse(self, session):
@@ -50,7 +50,7 @@ class Dnsmasq(NameServer):
                 "--bind-interfaces", "--no-resolv", "--no-hosts", f"--addn-hosts={self.hosts}", "--log-facility=-", "--user=root", f"--pid-file={self.home}/pid"]
 
     def stalls(self):
-        return [Stall("a list of hosts that is a pipe, read again", self.reload, ("syscall",), FILE_CALL)]
+        return [Stall("a list of hosts that is a pipe, reread", self.reload, ("syscall",), FILE_CALL)]
 
     def reload(self, session):
         return block_at_file(self.hosts, lambda: self.hang_up(session), self.answers)
@@ -91,7 +91,7 @@ auth-zone:
         return ["unbound", "-d", "-c", self.configuration]
 
     def stalls(self):
-        return [Stall("a zone that is a pipe, read again", self.reload, ("syscall",), FILE_CALL)]
+        return [Stall("a zone that is a pipe, reread", self.reload, ("syscall",), FILE_CALL)]
 
     def reload(self, session):
         def trigger():

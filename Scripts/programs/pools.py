@@ -1,4 +1,4 @@
-"""Servers with a pool of threads or processes: a blocked one delays no other client, and is not a stall."""
+"""Servers with a pool of threads or processes: a blocked member of the pool delays no other client, and is not a stall."""
 import os
 import pathlib
 import shutil
@@ -118,12 +118,12 @@ class JavaPool(JavaServer):
 
 
 class JavaDispatcher(JavaServer):
-    """The same server without a pool: its dispatcher, a loop on NIO's selector, runs the handlers."""
+    """The same server without a pool: its dispatcher, a loop on a Java NIO selector, runs the handlers."""
 
     name, is_known = "java-nio", True
 
     def stalls(self):
-        # Java's threads have the names that the program gives them, to fifteen characters.
+        # Java's threads have the names that the program gives them, truncated to fifteen characters.
         loop = r"HTTP-Dispatcher|thread \d+"
         return [
             Stall("a handler that sleeps", self.request("/sleep"), ("syscall", "lock"), loop=loop),
@@ -237,7 +237,7 @@ class PostgreSQL(Program):
 
 
 class PostgreSQLOfOtherUser(PostgreSQL):
-    """lagmond runs as root, but the server as another user from its start, as in containers with gosu or setpriv."""
+    """lagmond runs as root, and starts the server as another user, as in containers with gosu or setpriv."""
 
     name, is_known = "postgresql-setpriv", False
     user = None

@@ -1,4 +1,4 @@
-"""What a program of Scripts/programs is: how it starts, talks, stalls, is loaded and ends."""
+"""The base classes of the programs in Scripts/programs: how a program starts, converses, is stalled, is loaded, and exits."""
 import dataclasses
 import os
 import pathlib
@@ -15,26 +15,26 @@ APPS = pathlib.Path(__file__).resolve().parent / "apps"
 PYTHON = os.environ.get("PROGRAMS_PYTHON", "/usr/bin/python3")
 # How long a handler blocks: four thresholds.
 BLOCK_SECONDS = 0.6
-# The names that the C library gives to what a file's opening and reading end in.
+# The names of the C library's innermost functions for opening and reading a file.
 FILE_CALL = r"(__)?(libc_)?(GI_)?_*(open|openat|read|fopen|_IO_file_open|_IO_new_file_fopen)(64)?(_nocancel)?(_2)?"
 SLEEP_CALL = r"(__)?(GI_)?_*(clock_nanosleep|nanosleep|usleep|sleep)(_time64|@.*)?"
 CHILD_CALL = r"(__)?(GI_)?_*(wait4|waitpid|waitid|wait)"
 
 
 class LeftOut(Exception):
-    """A program that cannot be had or run here, and why."""
+    """A program is not available or cannot run here; the message gives the reason."""
 
 
 @dataclasses.dataclass
 class Stall:
     """A way to block a loop from outside.
 
-    - block: takes the session, returns when the loop is free again; may return (asked, ended) by the monotonic clock, where that is
-      not the time of the call.
-    - cause: what the record may say, one or several.
-    - frame: the symbol of a frame that must be there; none where the program has no symbols in that place.
-    - culprit: the function to blame; none where the program's own functions have no names. Then only what waits must not be blamed.
-    - loop: the name that the record must give the loop."""
+    - block: takes the session, and returns when the loop is free again. If the stall differs from the time of the call, returns its start
+      and end as (asked, ended) by the monotonic clock.
+    - cause: the causes that the record may have.
+    - frame: the symbol of a frame that the record must contain; None if the program has no symbols there.
+    - culprit: the expected culprit; None if the program's own functions have no names. Then the culprit must only not be a function that waits.
+    - loop: the loop's name in the record."""
 
     name: str
     block: typing.Callable
@@ -42,26 +42,26 @@ class Stall:
     frame: typing.Optional[str] = None
     culprit: typing.Optional[str] = None
     loop: str = "main"
-    # How long the request takes to the loop, where that goes through other programs.
+    # How long the request may take to reach the loop, if it passes through other programs.
     way_seconds: float = 0.0
 
 
 class Program:
-    """One program. A class each, an object for each start of it."""
+    """One program: one class per program, one object per start."""
 
     name = ""
-    # Looked at while the monitor's recognition of loops was built: its figures do not count as those of unseen ones do.
+    # Whether the program was examined during the development of loop recognition: its figures are summed apart from those of unseen programs.
     is_known = False
-    # The user of the processes; None: our own.
+    # The user of the processes; None: the user of this script.
     user: typing.Optional[str] = None
     needs_terminal = False
-    # Whether its stdout is the same each time; a screen is not, if its drawing depends on the order of events.
+    # Whether its stdout is the same in each run. A screen is not, if its drawing depends on the order of events.
     output_is_same = True
-    # The commands and files that must be there, besides what `Scripts/programs/run` installs.
+    # The required commands and files, besides those that `Scripts/programs/run` installs.
     needs: tuple = ()
-    # A loop that waits for the one that is blocked, so that a stall of it within that time is true.
+    # A loop that waits for the blocked loop, so that a stall of it during that time is true.
     waiting_loop: typing.Optional[str] = None
-    # Why it has no stalls that can be caused from outside, for the table.
+    # Why no stall can be caused from outside, for the table.
     no_stalls = ""
 
     def __init__(self, home, port):
@@ -69,7 +69,7 @@ class Program:
 
     @classmethod
     def prepare(cls, folder):
-        """Makes what all its starts need, before any: below the folder in which their homes will be."""
+        """Creates the files that all starts need, in the folder that will contain their home folders. Called before the first start."""
 
     def command(self):
         raise NotImplementedError
@@ -81,21 +81,21 @@ class Program:
         return session.accepts()
 
     def converse(self, session):
-        """A short conversation: the text of it, which must be the same under lagmond."""
+        """Has a short conversation with the program. Returns its text, which must be the same under lagmond."""
         return ""
 
     def stalls(self):
         return []
 
     def load(self, session, seconds):
-        """Returns after that many seconds."""
+        """Loads the program for this time."""
         time.sleep(seconds)
 
     def end(self, session):
         session.process.terminate()
 
     def clean_up(self):
-        """Ends what it needs beside it."""
+        """Ends the programs that it needs beside it."""
 
     def write(self, name, text):
         path = self.home / name
@@ -121,7 +121,7 @@ class HTTPProgram(Program):
 
 
 class Fifo:
-    """A pipe in place of a file: opening it blocks until `release`."""
+    """A FIFO in place of a file: opening it blocks until `release`."""
 
     def __init__(self, path):
         self.path = path
@@ -134,7 +134,7 @@ class Fifo:
         temporary.rename(self.path)
 
     def release(self, content=b""):
-        """Lets the reader that waits have the content. Returns False when no reader waits."""
+        """Writes the content to the waiting reader. Returns False if no reader waits."""
         try:
             descriptor = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
         except OSError:
@@ -142,7 +142,7 @@ class Fifo:
         try:
             os.write(descriptor, content)
         except BrokenPipeError:
-            # It wants no pipe, and has gone on.
+            # The reader does not read pipes, and has closed it.
             pass
         os.close(descriptor)
         return True
@@ -156,7 +156,7 @@ class Fifo:
 
 
 class HandlersOfOurs(HTTPProgram):
-    """A server whose handlers are below apps: they sleep, compute, or read a pipe, by the path."""
+    """A server whose handlers are in the folder apps: they sleep, compute, or read a pipe, depending on the request's path."""
 
     def __init__(self, home, port):
         super().__init__(home, port)
@@ -178,7 +178,7 @@ class HandlersOfOurs(HTTPProgram):
 
 
 def block_at_file(path, trigger, is_over):
-    """Replaces a file that the program reads by a pipe, makes it read it, and releases it after BLOCK_SECONDS. (asked, ended)."""
+    """Replaces a file of the program with a FIFO, triggers reading it, and releases the reader after BLOCK_SECONDS. Returns (asked, ended)."""
     fifo = Fifo(path)
     fifo.put()
     try:
@@ -196,7 +196,7 @@ def block_at_file(path, trigger, is_over):
 
 
 def blocking_stalls(make, frames=None, loop="main"):
-    """The stalls of a handler that is ours (apps/blocking.*): make(path) gives the request. One of which the frame is "" it does not have."""
+    """The stalls of the handlers in apps/blocking.*. make(path) returns the request. A stall whose frame is "" is left out."""
     frames = {"/sleep": SLEEP_CALL, "/compute": None, "/read": FILE_CALL, "/wait": "", "/lock": "", "/child": "", "/loop": "", **(frames or {})}
     kinds = {
         "/sleep": ("sleeps", ("syscall",)),
@@ -218,7 +218,7 @@ def talk_load(port, seconds, connections, request, end):
 
 
 def same_text(text):
-    """Without data that differs from start to start: process IDs, ports, times; and without lagmond's lines."""
+    """Removes data that differs between starts (process IDs, ports, times), and lagmond's lines."""
     lines = [line for line in text.splitlines() if not line.startswith("lagmond: ")]
     return re.sub(r"0x[0-9a-f]+|[0-9]+", "N", "\n".join(lines))
 

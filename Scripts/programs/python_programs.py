@@ -1,4 +1,4 @@
-"""Servers in Python, as PyPI has them: asyncio, uvloop, tornado, twisted, trio, werkzeug, Django, gevent, gunicorn, uvicorn, celery and more."""
+"""Servers in Python, most from PyPI: asyncio, uvloop, tornado, twisted, trio, werkzeug, Django, gevent, gunicorn, uvicorn, celery and more."""
 import dataclasses
 import os
 import socket
@@ -8,7 +8,7 @@ import time
 from harness import run_client
 from program import APPS, PYTHON, HandlersOfOurs, Program, blocking_stalls
 
-# The frame of a handler of ours (apps/blocking.py) that computes, in the place of the interpreter's own.
+# The Python frame of the function that blocks (apps/blocking.py), which the record has in place of the interpreter's own frames.
 BLOCK = r"block \(blocking\.py\)"
 
 
@@ -18,7 +18,7 @@ class PythonWeb(HandlersOfOurs):
     def environment(self):
         return {**super().environment(), "PYTHONPATH": str(APPS), "PYTHONDONTWRITEBYTECODE": "1"}
 
-    # Further calls in which its handlers block.
+    # More paths of requests whose handlers block.
     others = ()
 
     def stalls(self):
@@ -26,7 +26,7 @@ class PythonWeb(HandlersOfOurs):
 
 
 class SynchronousWeb(PythonWeb):
-    # An event loop is only blamed if no other one runs.
+    # A handler may block by running an event loop of its own, because the server does not run in one.
     others = ("/loop",)
 
 
@@ -44,13 +44,13 @@ class ThreadsWeb(PythonWeb):
         return []
 
     def converse(self, session):
-        # A blocked thread of a pool delays no other client, and is not a stall.
+        # A blocked pool thread delays no other client, and is not a stall.
         session.get("/sleep")
         return super().converse(session)
 
 
 class Script(PythonWeb):
-    """apps/NAME_server.py"""
+    """A server in apps/NAME_server.py."""
 
     def command(self):
         return [PYTHON, APPS / f"{self.name}_server.py", self.port]
@@ -117,7 +117,7 @@ class UvicornWorkers(Uvicorn):
     options = ("--loop", "asyncio", "--workers", "2")
 
     def is_ready(self, session):
-        # Each worker takes a second, and its parent has the socket from the start.
+        # Each worker takes a second to start, but its parent listens from the start.
         return session.accepts() and time.monotonic() > self.begun + 2.5
 
     def command(self):
@@ -188,7 +188,7 @@ class Celery(Program):
                 "-n", "worker@localhost", *self.pool]
 
     def is_ready(self, session):
-        # It logs its readiness only at a level with all other messages: instead, readiness is a connection that waits for tasks.
+        # Ready when a connection waits for tasks: celery logs its readiness only at a level at which it logs everything.
         try:
             with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
                 connection.sendall(b"CLIENT LIST\r\n")
@@ -219,11 +219,11 @@ class CelerySolo(Celery):
 
     def stalls(self):
         stalls = blocking_stalls(lambda path: lambda session: self.block(path), {"/compute": BLOCK, "/read": ""})
-        # Through the broker, and back by the client's questions.
+        # The request passes through the broker, and the client polls for the result.
         return [dataclasses.replace(stall, way_seconds=0.5) for stall in stalls]
 
     def block(self, path):
-        # The client takes half a second to start: it prints the time of its request.
+        # The client takes half a second to start, so it prints the time of its request.
         asked, ended = self.client(path).split()[-2:]
         return float(asked), float(ended)
 
@@ -241,7 +241,7 @@ class CeleryPrefork(Celery):
 class UWSGI(PythonWeb):
     name = "uwsgi"
     needs = ("uwsgi", "/usr/lib/uwsgi/plugins/python3_plugin.so", "wrk")
-    # Its log has the time that each start took.
+    # Its log contains the duration of its start.
     output_is_same = False
 
     def command(self):
@@ -249,7 +249,7 @@ class UWSGI(PythonWeb):
                 "--die-on-term", "--disable-logging"]
 
     def stalls(self):
-        # Its interpreter is in a plugin, whose frames are the functions' of the language.
+        # Its interpreter is in a plugin, so the record contains the interpreter's native frames.
         return blocking_stalls(self.request)
 
 

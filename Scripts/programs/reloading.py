@@ -1,4 +1,4 @@
-"""Servers that reload a file on request, which delays their clients if the file is a pipe."""
+"""Servers that reload a file on request. If the file is a pipe, this delays their clients."""
 import signal
 import socket
 import subprocess
@@ -10,7 +10,7 @@ from program import FILE_CALL, Program, Stall, block_at_file, talk_load
 
 
 class Reloading(Program):
-    """A server with one stall: the file `reread` has become a pipe, and a request makes it read that."""
+    """A server with one stall: the file `reread` is replaced with a pipe, and the server is requested to read it."""
 
     signal = signal.SIGHUP
     loop = "main"
@@ -18,19 +18,19 @@ class Reloading(Program):
     way_seconds = 0.0
 
     def stalls(self):
-        return [Stall("a file that is a pipe, read again", self.reload, ("syscall",), FILE_CALL, loop=self.loop, way_seconds=self.way_seconds)]
+        return [Stall("a file that is a pipe, reread", self.reload, ("syscall",), FILE_CALL, loop=self.loop, way_seconds=self.way_seconds)]
 
     def reload(self, session):
-        return block_at_file(self.reread, lambda: self.tell(session), lambda: self.answers(session))
+        return block_at_file(self.reread, lambda: self.request_reload(session), lambda: self.answers(session))
 
-    def tell(self, session):
+    def request_reload(self, session):
         session.process.send_signal(self.signal)
 
     def answers(self, session):
         return session.accepts()
 
     def talk(self, words, lines):
-        """That many lines of the server's answer."""
+        """Sends the words, and returns this many lines of the response."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection:
             connection.sendall(words)
             with connection.makefile("rb") as answers:
@@ -38,7 +38,7 @@ class Reloading(Program):
 
 
 class Named(NameServer, Reloading):
-    """Its loops wait for each other while it reads its configuration, so there is one."""
+    """Its loops wait for each other while it reads its configuration, so only one stall is reported."""
 
     name = "named"
     needs = ("named",)
@@ -187,7 +187,7 @@ class Cups(Reloading):
 class Tinyproxy(Reloading):
     name = "tinyproxy"
     needs = ("tinyproxy",)
-    # A SIGHUP ends it if it is not a daemon.
+    # If it is not a daemon, SIGHUP terminates it.
     signal = signal.SIGUSR1
 
     def command(self):
@@ -236,7 +236,7 @@ pidfile {self.home}/pid
     def is_ready(self, session):
         return (self.home / "run/command").exists()
 
-    def tell(self, session):
+    def request_reload(self, session):
         client = subprocess.Popen(self.command_line("rekey"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return client.wait
 
@@ -276,7 +276,7 @@ files={self.reread}
     def remote(self):
         return xmlrpc.client.ServerProxy(f"http://127.0.0.1:{self.port}").supervisor
 
-    def tell(self, session):
+    def request_reload(self, session):
         client = subprocess.Popen(
             ["/usr/bin/python3", "-c", f"import xmlrpc.client; xmlrpc.client.ServerProxy('http://127.0.0.1:{self.port}').supervisor.reloadConfig()"]
         )

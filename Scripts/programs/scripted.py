@@ -15,7 +15,7 @@ class Node(HandlersOfOurs):
         return ["node", APPS / "server.js", self.port, self.fifo]
 
     def stalls(self):
-        # Code that V8 compiled has no symbol; its callers have, down to the loop. Its sleep is a wait for a condition.
+        # Code that V8 compiled has no symbols, but its callers in the loop have. Its sleep waits on a condition variable.
         stalls = blocking_stalls(self.request, {"/sleep": "uv_run", "/compute": "uv_run", "/read": "uv_fs_(open|read)"})
         stalls[0].cause = ("syscall", "lock")
         return stalls
@@ -44,7 +44,7 @@ class Tcl(HandlersOfOurs):
 
 
 class PhpServer(HTTPProgram):
-    """PHP's own server, one request after the other."""
+    """PHP's built-in server, which handles one request after another."""
 
     name = "php-server"
     needs = ("php", "wrk")
@@ -57,14 +57,14 @@ class PhpServer(HTTPProgram):
 
 
 class Rack(HTTPProgram):
-    """A server of Ruby's that runs apps/config.ru."""
+    """A Ruby server that runs apps/config.ru."""
 
     def stalls(self):
         return blocking_stalls(self.request, {"/sleep": None, "/compute": None, "/read": "", "/wait": None, "/lock": None})
 
 
 class Thin(Rack):
-    """EventMachine's loop."""
+    """A server with EventMachine's loop."""
 
     name, is_known = "thin", True
     needs = ("thin", "wrk")
@@ -90,7 +90,7 @@ class Webrick(HTTPProgram):
 
 
 class Unicorn(Rack):
-    """Ruby's server of one process a request: a worker's loop has one listener."""
+    """A Ruby server that handles each request in a process: a worker's loop has one listener."""
 
     name, is_known = "unicorn", True
     needs = ("unicorn", "wrk")
@@ -100,7 +100,7 @@ class Unicorn(Rack):
 
 
 class Prosody(HTTPProgram):
-    """A server in Lua; the module is ours."""
+    """A server in Lua, with the module of this folder that blocks."""
 
     name = "prosody"
     needs = ("prosody", "wrk")
@@ -146,7 +146,7 @@ class Tarantool(Program):
             while not answer.endswith(b"...\n"):
                 received = connection.recv(4096)
                 if not received:
-                    raise Failure(f"tarantool ended a conversation: {answer}")
+                    raise Failure(f"tarantool closed the connection: {answer}")
                 answer += received
             return answer.decode()
 
@@ -167,7 +167,7 @@ class Tarantool(Program):
 
 
 class SwiftNIO(HTTPProgram):
-    """Examples/PlainNIOServer, which does not have LagMonitor in it."""
+    """Examples/PlainNIOServer, which does not contain LagMonitor."""
 
     name, is_known = "swiftnio", True
     server = os.environ.get("WRAP_NIO_SERVER", "build of Examples/PlainNIOServer (WRAP_NIO_SERVER)")

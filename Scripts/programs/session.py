@@ -1,4 +1,4 @@
-"""A program of Scripts/programs while it runs: bare, below `lagmond run`, or with `lagmond attach` beside it."""
+"""A running program of Scripts/programs: bare, under `lagmond run`, or with `lagmond attach` beside it."""
 import fcntl
 import http.client
 import json
@@ -15,7 +15,7 @@ from harness import Failure, Server, Watch, clock_of, descendants, free_port, on
 
 
 class FullWatch(Watch):
-    """lagmond as users run it, with a hang action that must not trigger, and without a limit that would hide records."""
+    """lagmond as users run it, with a hang action that must not trigger, and without rate limits, which would hide records."""
 
     HANG_SECONDS = 5
 
@@ -42,7 +42,7 @@ class Session(Server):
             owner = pwd.getpwnam(program.user)
             for path in [program.home, *program.home.rglob("*")]:
                 os.chown(path, owner.pw_uid, owner.pw_gid, follow_symlinks=False)
-            # lagmond, too: it is not for root to watch what another user runs.
+            # lagmond also runs as this user: it should not be root to watch another user's program.
             self.command = ["setpriv", f"--reuid={program.user}", f"--regid={owner.pw_gid}", "--clear-groups", *self.command]
         self.out = program.home / "stdout"
         self.terminal, self.screen = None, b""
@@ -60,7 +60,7 @@ class Session(Server):
             with open(self.out if is_program else os.devnull, "ab") as out:
                 return subprocess.Popen(
                     command, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, stdout=out, stderr=self.log,
-                    # Some servers end their whole process group (apache), and that is not to be ours.
+                    # Some servers (apache) end their whole process group, which must not include this process.
                     start_new_session=True,
                 )
 
@@ -92,7 +92,7 @@ class Session(Server):
         os.write(self.terminal, text.encode())
 
     def expect(self, pattern, since=0, seconds=10):
-        """Waits until the terminal has shown that, and gives the text."""
+        """Waits until the terminal shows the pattern, and returns the text."""
         wait_until(f"{self.name} shows {pattern}", lambda: re.search(pattern.encode(), self.screen[since:]), seconds)
         return self.screen[since:].decode(errors="replace")
 
@@ -102,7 +102,7 @@ class Session(Server):
     def listens(self):
         """Required by the base class: whether the program is ready."""
         if self.process.poll() is not None:
-            raise Failure(f"{self.name} ended with {self.process.returncode}: {self.errors()[-400:]}")
+            raise Failure(f"{self.name} exited with {self.process.returncode}: {self.errors()[-400:]}")
         return self.program.is_ready(self)
 
     def errors(self):
@@ -112,24 +112,24 @@ class Session(Server):
         return self.screen.decode(errors="replace") if self.terminal else self.out.read_text(errors="replace")
 
     def finish(self):
-        """Ends the program as its users do, and gives its status."""
+        """Ends the program as its users do, and returns its status."""
         self.below = descendants(self.process.pid)
         self.program.end(self)
         try:
             status = self.process.wait(timeout=20)
             if self.terminal:
-                # Until the terminal's output is complete; continues while a remaining process has it open.
+                # Waits for the rest of the output. The reader does not end while a remaining process has the terminal open.
                 self.reader.join(timeout=2)
             return status
         except subprocess.TimeoutExpired:
-            raise Failure(f"{self.name} does not end within 20 s") from None
+            raise Failure(f"{self.name} does not exit within 20 s") from None
 
     def __exit__(self, *details):
         below = {pid: start_of(pid) for pid in [*getattr(self, "below", []), *descendants(self.process.pid)]}
         super().__exit__(*details)
         self.program.clean_up()
         for pid, start in below.items():
-            # A daemon that left the tree, or a child that its parent forgot.
+            # A daemon that left the process tree, or a child that its parent did not end.
             if start and start_of(pid) == start:
                 self.left_behind.append(pid)
                 try:
@@ -140,12 +140,12 @@ class Session(Server):
             os.close(self.terminal)
 
     def lagmond_seconds(self):
-        """The processor time of lagmond so far."""
+        """The CPU time of lagmond so far."""
         watcher = self.attached or (self.process if self.is_wrapped else None)
         return clock_of(watcher.pid) if watcher else 0.0
 
     def actions(self):
-        """What lagmond did to the program."""
+        """lagmond's messages about actions on the program."""
         return re.findall(r"lagmond: .*(?:has been hanging in|restarting it).*", self.said_by_lagmond())
 
     def said_by_lagmond(self):
@@ -153,7 +153,7 @@ class Session(Server):
         return "\n".join(line for line in text.replace("\r", "").splitlines() if line.startswith("lagmond: "))
 
     def loops_page(self):
-        """lagmond's health page; None if there is none yet."""
+        """lagmond's health page; None if it is not available yet."""
         try:
             connection = http.client.HTTPConnection("127.0.0.1", self.watch.health_port, timeout=3)
             connection.request("GET", "/healthz")
@@ -172,7 +172,7 @@ class Session(Server):
 
 
 def start_of(pid):
-    """When a process began, so that another one of its number is not taken for it; None when it is gone."""
+    """The start time of a process, which distinguishes it from a later process with the same ID; None if it has exited."""
     try:
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
         return None if fields[0] == "Z" else fields[19]

@@ -1,4 +1,4 @@
-"""Writes the table of docs/programs.md from the lines of Scripts/programs/run, of one run or of its parts: table.py OUTPUT… ."""
+"""Writes the table of docs/programs.md from the output of one or several runs of Scripts/programs/run: table.py OUTPUT…"""
 import pathlib
 import re
 import sys
@@ -22,7 +22,7 @@ def row(name, fields):
 
 
 def table(title, rows):
-    """A set of programs; the sums are of its lines."""
+    """The table of a set of programs, with the sums of its lines."""
     good = sum(fields["found"] == fields["stalls"] and fields["false"] == fields["actions"] == "0" and fields["same"] == "yes" and fields["silent"] == "no" for _, fields in rows)
     sums = {column: sum(int(fields[column]) for _, fields in rows) for column in ("stalls", "found", "false", "actions")}
     return [

@@ -74,10 +74,11 @@ class Vim(Terminal):
 
     def run(self, session, script):
         self.count += 1
-        # The file is there when the script has ended.
+        # The file exists when the script has ended.
         done = self.home / f"done{self.count}"
         session.type(f":{script}|call writefile([], '{done}')\r")
-        # The user who started the script waits for it; later keystrokes are delayed. (Text that is typed at once is read with the command.)
+        # The user who started the script waits for it, but a later keystroke is delayed, which is a stall. The pause separates it from the command: vim
+        # would read both at once.
         time.sleep(0.05)
         session.type("l")
         wait_until("vim's script", done.exists, 10)
@@ -107,7 +108,7 @@ class MidnightCommander(Terminal):
         return ["mc", "--nocolor"]
 
     def converse(self, session):
-        # A dialog, which waits for the terminal, for longer than a hang takes to be acted upon.
+        # A dialog waits for the terminal, for longer than the time after which lagmond acts on a hang.
         self.typed(session, "\x1b7", "Create a new")
         time.sleep(6)
         session.type("made\r")
@@ -144,9 +145,9 @@ class Emacs(Terminal):
     count = 0
 
     def run(self, session, text):
-        """What that is."""
+        """Evaluates the expression, and returns its value."""
         self.count += 1
-        # The file is there when it has ended.
+        # The file exists when the evaluation has ended.
         done = self.home / f"done{self.count}"
         session.type(f'\x1b:(let ((it {text})) (write-region (format "%s" it) nil "{done}" nil 1))\r')
         return wait_until("emacs's answer", lambda: done.exists() and done.read_text(), 10)

@@ -5,7 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.Executors;
 
-/** The JDK's server on NIO: WebServer PORT THREADS FIFO. Without threads its dispatcher, a loop, runs the handler. */
+/** The JDK's HTTP server, on NIO: WebServer PORT THREADS FIFO. With 0 threads its dispatcher, a loop, runs the handler. */
 public class WebServer {
     static volatile long sum;
 

@@ -1,4 +1,4 @@
-"""asyncio with the least HTTP: asyncio_server.py PORT."""
+"""A minimal HTTP server on asyncio: asyncio_server.py PORT."""
 import asyncio
 import sys
 

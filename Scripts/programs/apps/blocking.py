@@ -1,4 +1,4 @@
-"""What a handler of the Python programs does to its loop, by the path of the request."""
+"""Blocks the loop of a Python program in a way that depends on the request's path."""
 import asyncio
 import os
 import socket
@@ -20,7 +20,7 @@ def block(path):
         with open(os.environ["FIFO"], "rb") as pipe:
             pipe.read()
     elif path == "/wait":
-        # Like a database driver that waits for its answer; here none arrives.
+        # Like a database driver that waits for a response; here none arrives.
         here, there = socket.socketpair()
         with here, there:
             here.settimeout(SECONDS)

@@ -1,5 +1,5 @@
-"""Has celery do tasks, one after the other: celery_client.py SECONDS PATH. With 0 seconds one task,
-and the times of the request and of its end, by the monotonic clock."""
+"""Submits celery tasks, one after another: celery_client.py SECONDS PATH. With 0 seconds it submits one task,
+and prints the times of the request and of its end, by the monotonic clock."""
 import sys
 import time
 

@@ -1,4 +1,4 @@
-"""django_server.py runserver …: a handler that is a plain function."""
+"""A Django server with a synchronous handler: django_server.py runserver …"""
 import logging
 import sys
 

@@ -1,4 +1,4 @@
-"""gevent's own server, without its patches: gevent_server.py PORT."""
+"""gevent's own server, without monkey patching: gevent_server.py PORT."""
 import sys
 
 import gevent.pywsgi

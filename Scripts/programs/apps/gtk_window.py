@@ -1,4 +1,4 @@
-"""A GTK window that blocks when a key is pressed, and prints its begin and end: s, c, r."""
+"""A GTK window that blocks when the key s, c or r is pressed, and prints the start and end of each stall."""
 import sys
 import time
 

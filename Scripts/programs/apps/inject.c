@@ -1,4 +1,4 @@
-// Blocks a program within its own handlers on the tester's command: in the functions that it calls for a connection. Preloaded.
+// A preloaded library that blocks a program when the test requests it, in the functions that the program calls for a connection.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// Shared with the tester.
+// Shared with the test (injected.py).
 typedef struct {
     uint32_t wanted, ms, any_thread, done, pid, tid;
     int64_t begin_ns, end_ns;
@@ -118,7 +118,7 @@ __attribute__((noinline)) void injected_stall(uint32_t kind) {
     __atomic_store_n(&page->done, 1u, __ATOMIC_RELEASE);
 }
 
-// The call's own result stays.
+// Executes a requested stall. Keeps errno, so that the result of the program's call does not change.
 static void pass(int descriptor) {
     if (page == NULL) return;
     uint32_t kind = __atomic_load_n(&page->wanted, __ATOMIC_ACQUIRE);

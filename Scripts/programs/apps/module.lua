@@ -1,11 +1,11 @@
--- A module of Prosody's.
+-- A module for Prosody that blocks.
 module:depends("http")
 module:provides("http", { route = {
     ["GET /"] = function() return "hello\n" end,
     ["GET /sleep"] = function() os.execute("sleep 0.6") return "hello\n" end,
     ["GET /compute"] = function()
         local stop = os.clock() + 0.6
-        -- The clock is a call of the kernel: hardly ever.
+        -- Reads the clock rarely, because that is a system call.
         repeat for _ = 1, 100000 do end until os.clock() >= stop
         return "hello\n"
     end,

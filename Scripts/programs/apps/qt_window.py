@@ -1,4 +1,4 @@
-"""A Qt window that blocks when a key is pressed, and prints its begin and end: s, c, r."""
+"""A Qt window that blocks when the key s, c or r is pressed, and prints the start and end of each stall."""
 import signal
 import socket
 import sys
@@ -23,7 +23,7 @@ class Window(QLabel):
 
 
 app = QApplication(sys.argv)
-# Python's handler only runs when Python does, so the signal must wake Qt.
+# Python runs its signal handler only when it executes Python code, so the signal must wake Qt.
 inner, outer = socket.socketpair()
 outer.setblocking(False)
 signal.set_wakeup_fd(outer.fileno())

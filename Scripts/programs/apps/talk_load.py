@@ -1,6 +1,6 @@
 """Loads a server over several connections, one request in flight on each: talk_load.py PORT SECONDS CONNECTIONS REQUEST END.
 
-END is what an answer ends with. A port like udp:53 is asked by datagrams. Escapes as in Python. Prints how many answers came."""
+Each response ends with END. For a port like udp:53, requests are datagrams. Escapes are as in Python. Prints the number of responses."""
 import select
 import socket
 import sys

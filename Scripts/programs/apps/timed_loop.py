@@ -1,5 +1,5 @@
-"""A loop that stalls asleep and computing by turns, and prints of each stall, in nanoseconds of CLOCK_MONOTONIC: when it last went to wait before,
-when it came from there, when it went to wait again, and when it came from there; for durations.py."""
+"""A loop that alternately stalls by sleeping and by computing; for durations.py. Prints for each stall, in nanoseconds of CLOCK_MONOTONIC: when it
+entered the wait before the stall, when it left it, when it entered the wait after the stall, and when it left it."""
 import select
 import socket
 import sys
@@ -11,7 +11,7 @@ TURNS_BETWEEN = 60
 
 now = time.monotonic_ns
 epoll = select.epoll()
-# As a server: a child of the same program that waits for nothing but the clock is taken for a helper.
+# Listens like a server: lagmond takes a child of the same program that waits only for the clock for a helper.
 listener = socket.create_server(("127.0.0.1", 0))
 epoll.register(listener, select.EPOLLIN)
 stalls = int(sys.argv[1])

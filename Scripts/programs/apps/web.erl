@@ -1,4 +1,4 @@
-%% A server on Erlang's schedulers: erl -noshell -run web start PORT.
+%% A server in Erlang: erl -noshell -run web start PORT.
 -module(web).
 -export([start/1]).
 

@@ -1,4 +1,4 @@
-// A server on Go's scheduler, linked statically: web PORT.
+// A statically linked server in Go: web PORT.
 package main
 
 import (

@@ -1,4 +1,4 @@
-"""Flask's development server, one request after the other: werkzeug_server.py PORT."""
+"""Flask's development server, which handles one request after another: werkzeug_server.py PORT."""
 import logging
 import sys
 

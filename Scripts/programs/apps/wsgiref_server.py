@@ -1,4 +1,4 @@
-"""Python's own server, one request after the other: wsgiref_server.py PORT."""
+"""Python's built-in server, which handles one request after another: wsgiref_server.py PORT."""
 import sys
 from wsgiref.simple_server import WSGIRequestHandler, make_server
 
