@@ -1,7 +1,7 @@
-"""Compares what profilers and lagmond report of a stall, and how long each stops the process.
+"""Compares the results of profilers and lagmond for a stall, and for how long each stops the process.
 
-A stall lasts for more than a second, and each profiler is run while it does (watch.py), one after the other, in any order. A stall that ends
-before all profilers have is left out of all figures."""
+A stall lasts for more than a second. During it, each profiler is run (watch.py), one after another, in random order. A stall that ends
+before all profilers have finished is left out of all figures."""
 import concurrent.futures
 import dataclasses
 import os
@@ -24,13 +24,13 @@ class Score:
     function: int = 0
     line: int = 0
     stops: list = dataclasses.field(default_factory=list)
-    # Why there was no stack, the last time; and what was named instead of the true function.
+    # The last reason for a missing stack; and the functions that were named instead of the true one.
     trouble: str = ""
     details: list = dataclasses.field(default_factory=list)
 
 
 def hold(scenario, frames, trouble, score):
-    """The innermost function of the program's own file against the truth. A method may be named without its class."""
+    """Compares the innermost function of the program's own file with the truth. A method may be named without its class."""
     frame = next(((function, line) for function, file, line in frames if os.path.basename(file) == scenario.file), None)
     if frame is None:
         score.trouble = trouble
@@ -45,7 +45,7 @@ def hold(scenario, frames, trouble, score):
 
 
 def observe(lagmond, language, interpreter, scenario, rounds, folder, tools, scores):
-    """The stalls of one scenario; their watch."""
+    """Runs the stalls of one scenario, and returns their Watch."""
     command = [*interpreter.command, scenario.name, str(rounds), str(folder / "truth"), str(LEAD_SECONDS["run"])]
     watch = Watch(command, folder / "truth", tools)
     with concurrent.futures.ThreadPoolExecutor(1) as executor:
@@ -73,7 +73,7 @@ def observe(lagmond, language, interpreter, scenario, rounds, folder, tools, sco
             if name in dumps:
                 frames, trouble, _ = dumps[name]
                 hold(scenario, frames, trouble, score)
-    # lagmond is judged as in `measure`: by the culprit of its record.
+    # lagmond is judged by the culprit of its record, as in `measure`.
     tally, own = Tally(), scores["lagmond"]
     judge(language, scenario, covered, records, tally)
     own.named, own.function, own.line = own.named + tally.named, own.function + tally.function, own.line + tally.line
@@ -89,7 +89,7 @@ def report(interpreter, name, score, needs):
     stops = sorted(score.stops)
     p50, p99 = (f"{stops[min(len(stops) - 1, int(len(stops) * part))]:.0f}" if stops else "-" for part in (0.5, 0.99))
     held = f"{sum(stops) / score.stalls:.0f}" if score.stalls else "-"
-    trouble = f' says="{score.trouble}"' if score.trouble and not score.named else ""
+    trouble = f' error="{score.trouble}"' if score.trouble and not score.named else ""
     print(
         f"compare {interpreter.name} {name} stalls={score.stalls} named={share(score.named, score.stalls)} "
         f"function={share(score.function, score.stalls)} line={share(score.line, score.stalls)} "
@@ -99,7 +99,7 @@ def report(interpreter, name, score, needs):
 
 
 def compare(lagmond, language, interpreter, scenarios, rounds, folder):
-    """Whether anything was compared."""
+    """Compares the tools for one interpreter. Returns whether anything was compared."""
     tools = profilers()
     if not tools:
         return False

@@ -1,4 +1,4 @@
-"""The interface of a language in Scripts/languages: programs that stall, and the truth about their stalls."""
+"""The base class of a language in Scripts/languages: its programs that stall, and the true function and line of their stalls."""
 import dataclasses
 import os
 import pathlib
@@ -6,25 +6,25 @@ import re
 import subprocess
 
 HERE = pathlib.Path(__file__).parent
-# In a comment of the source, at the end of each line that the function stalls in: "@stall NAME FUNCTION"; where versions of the language differ in
-# what they call it, "FUNCTION|FUNCTION". "@owner NAME FUNCTION": what the thread does that keeps the interpreter's lock meanwhile.
+# Marks in comments of the sources. "@stall NAME FUNCTION", at the end of each line in which the function stalls; if versions of the language use different
+# names for it, "FUNCTION|FUNCTION". "@owner NAME FUNCTION": the function in which the other thread holds the interpreter's lock.
 MARK = re.compile(r"@(stall|owner) ([\w-]+) (.+?)\s*$")
 
 
 @dataclasses.dataclass
 class Scenario:
-    """One kind of stall: the function that is to blame, and the lines of it that the stall is in."""
+    """One kind of stall: the function that is to blame, and its lines in which the stall occurs."""
 
     name: str
     file: str
     functions: list
     lines: set
-    # For the thread that holds the interpreter's lock; None: the stall is not a wait for it.
+    # The function of the thread that holds the interpreter's lock; None: the stall is not a wait for this lock.
     owner: str = None
 
     @property
     def is_unseen(self):
-        """A coin toss that only depends on the name: FNV-1a, 64 bits."""
+        """A random half that depends only on the name, by FNV-1a with 64 bits."""
         value = 0xCBF29CE484222325
         for byte in self.name.encode():
             value = (value ^ byte) * 0x100000001B3 % 2**64
@@ -36,48 +36,48 @@ class Interpreter:
     """One program that runs the language, such as a version of it."""
 
     name: str
-    # Argument list; scenario, rounds, the truth's path and the seconds of rest before the first stall follow.
+    # The first arguments; the scenario, rounds, the path for the true times, and the seconds of rest before the first stall are appended.
     command: list
 
 
 class Language:
-    """To be derived from, in a file language_NAME.py, with an instance LANGUAGE."""
+    """The base class of a language. A file language_NAME.py contains the subclass, and its instance LANGUAGE."""
 
-    # As frames[].language has it.
+    # As in frames[].language.
     name = ""
-    # Below `programs`: every file that has marks.
+    # All files with marks, below `programs`.
     sources = ()
-    # The stalls that are also made under `lagmond attach`.
+    # The stalls that also run under `lagmond attach`.
     attached = ()
-    # How all of them are watched: `run` or `attach`.
+    # How all stalls are watched: `run` or `attach`.
     way = "run"
 
     def attach_options(self, process):
-        """Of `lagmond attach`, beside the process."""
+        """The options of `lagmond attach`, besides the process."""
         return []
 
-    # Whether its frames have lines at all.
+    # Whether its frames have lines.
     has_lines = True
-    # Functions that no line of a source declares.
+    # Functions that exist without a declaration in a source.
     undeclared = ()
 
     def __init__(self):
-        # For each source, its functions with their lines.
+        # The functions of each source, with their lines.
         self.functions = {}
         for source in self.sources:
             path = HERE / "programs" / source
             self.functions[path.name] = self.ranges(path.read_text())
 
     def ranges(self, text):
-        """Of each function in a source, by the name that records have for it: [(first line, last line)], several where several have it."""
+        """The functions of a source, by their names in records: [(first line, last line)], several if several functions have the same name."""
         raise NotImplementedError
 
     def interpreters(self, folder):
-        """The interpreters that are installed. `folder` is for compiled programs."""
+        """The installed interpreters. `folder` is for compiled programs."""
         raise NotImplementedError
 
     def installed(self, paths, *ask):
-        """The installed ones of these programs, each version once. `ask`: the arguments that print the version."""
+        """The installed programs among the paths, each version once. `ask`: the arguments that print the version."""
         versions = set()
         for path in paths:
             if not path or not os.access(path, os.X_OK):
@@ -88,15 +88,15 @@ class Language:
                 yield path, version
 
     def symbols(self, scenario):
-        """What the culprit may be."""
+        """The culprits that are correct."""
         return [f"{function} ({scenario.file})" for function in scenario.functions]
 
     def function(self, symbol):
-        """What `ranges` calls it."""
+        """The function's name in `ranges`."""
         return symbol.rsplit(" (", 1)[0]
 
     def is_wrong(self, frame):
-        """Whether a frame of one of our sources names something that is not there. `frame` is of the record."""
+        """Whether a frame of the record names a function or line that one of the language's sources does not contain."""
         ranges = self.functions.get(pathlib.Path(frame.get("file") or "").name)
         symbol = frame.get("symbol")
         if ranges is None or symbol is None:

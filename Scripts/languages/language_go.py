@@ -1,4 +1,4 @@
-"""Go: the compilers that are installed, each with a program as it is and with one that was stripped."""
+"""Go: the installed compilers, each with an unstripped and a stripped program."""
 import glob
 import os
 import re
@@ -13,7 +13,7 @@ BEGIN = re.compile(r"^(?P<indent>\t*)(?:func (?:\((?P<receiver>\w+ \*?\w+)\) )?(
 class Go(Language):
     name = "go"
     sources = ("stalls.go", "runtime.go")
-    # In a Go program only an explicitly named thread is watched.
+    # lagmond watches only explicitly named threads of a Go program.
     way = "attach"
 
     def attach_options(self, process):
@@ -41,7 +41,7 @@ class Go(Language):
                 closures += 1
                 name = f"{outer}.func{closures}" if outer else f"main.glob..func{closures}"
                 end = number if line.rstrip().endswith("},") else end
-                # Functions of the table of stalls.
+                # Functions in the table of stalls.
                 if line.startswith('\t"'):
                     name = None
             else:
@@ -53,7 +53,7 @@ class Go(Language):
                 ranges.setdefault(name, []).append((number, end))
         return ranges
 
-    # For a method by value, the compiler also generates one for pointers.
+    # For a method with a value receiver, the compiler also generates one with a pointer receiver.
     undeclared = ("main.(*shop).sell",)
 
     def symbols(self, scenario):

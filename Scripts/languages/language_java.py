@@ -1,4 +1,4 @@
-"""Java: HotSpot, the one that is installed, and others in JAVAS (paths, separated by colons)."""
+"""Java: the installed HotSpot, and others in JAVAS (paths, separated by colons)."""
 import os
 import re
 import shutil
@@ -33,7 +33,7 @@ class Java(Language):
         return ranges
 
     def function(self, symbol):
-        """A lambda has the name of its enclosing method, and a number."""
+        """The name of a lambda consists of its enclosing method's name and a number."""
         return re.sub(r"\.lambda\$(\w+)\$\d+$", r".\1", symbol)
 
     def symbols(self, scenario):

@@ -1,11 +1,11 @@
-"""JavaScript in node: the one that is installed, and those of PyPI's wheels in NODES (paths, separated by colons)."""
+"""JavaScript in node: the installed node, and others from PyPI's wheels in NODES (paths, separated by colons)."""
 import os
 import re
 import shutil
 
 from language import HERE, Interpreter, Language
 
-# For a source whose functions end with a brace in the column in which they begin.
+# Matches the beginning of a function. In the source, each function ends with a brace in the column in which it begins.
 BEGIN = re.compile(
     r"^(?P<indent> *)(?:(?:async )?function\*? (?P<function>\w+)\(|(?:const |let )(?P<constant>\w+) = (?:async )?\(?[\w, ]*\)? =>"
     r"|return function (?P<inner>\w+)\(|return .*\bfunction (?P<callback>\w+)\(|'?(?P<property>[\w-]+)'?: \(\) =>|(?:static |async )?(?P<method>(?:get )?\w+)\([\w, ]*\) \{$)"

@@ -1,4 +1,4 @@
-"""Perl: the one that is installed."""
+"""Perl: the installed version."""
 import re
 import shutil
 

@@ -1,4 +1,4 @@
-"""PHP: the one that is installed."""
+"""PHP: the installed version."""
 import re
 import shutil
 
@@ -29,7 +29,7 @@ class PHP(Language):
             if not begin:
                 continue
             end = next(last for last in range(number + 1, len(lines) + 1) if lines[last - 1] == begin["indent"] + "}")
-            # A trait's functions are the classes' that use it.
+            # The functions of a trait belong to the classes that use it.
             for name in {"Priced": ["Priced", "Cart"]}.get(owner, [owner]):
                 ranges.setdefault(f"{name}::{begin['name']}" if name else begin["name"], []).append((number, end))
         return ranges

@@ -1,4 +1,4 @@
-"""CPython: Debian's, and those of pyenv, if any."""
+"""CPython: Debian's version, and those of pyenv, if any."""
 import ast
 import glob
 import os

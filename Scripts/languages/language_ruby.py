@@ -1,11 +1,11 @@
-"""Ruby: the one that is installed."""
+"""Ruby: the installed version."""
 import re
 import shutil
 
 from language import HERE, Interpreter, Language
 
 BEGIN = re.compile(r"^(?P<indent> *)def (?:self\.)?(?P<name>\w+[?!]?)")
-# What Ruby's own traces put before the name of a method.
+# The prefixes that Ruby's backtraces add to a method's name.
 PREFIXES = re.compile(r"^(?:(?:block(?: \(\d+ levels\))?|rescue|ensure) in )+")
 
 

@@ -1,4 +1,4 @@
-"""Stalls of several languages under lagmond; for Scripts/languages/run: main.py LAGMOND [LANGUAGE…]."""
+"""Runs stalls in several languages under lagmond; for Scripts/languages/run: main.py LAGMOND [LANGUAGE…]."""
 import importlib
 import os
 import pathlib
@@ -12,12 +12,12 @@ from session import Tally, measure, share
 
 # The required share of all stalls; absent results count as failures.
 LEAST_FUNCTION, LEAST_LINE = 0.98, 0.95
-# A holder that gets no processor to stop at has no frames; beside busy processes some do not.
+# A lock holder that gets no processor cannot be stopped, and has no frames; this happens beside busy processes.
 LEAST_OWNER = 0.75
 
 
 def private_copy(lagmond, folder):
-    """lagmond and its library, where no build replaces them meanwhile."""
+    """Copies lagmond and its library to a folder that no build changes during the run."""
     binaries = folder / "bin"
     binaries.mkdir()
     for name in (lagmond, lagmond.with_name("liblagmonitor-preload.so")):
@@ -27,7 +27,7 @@ def private_copy(lagmond, folder):
 
 
 def percentile(stops):
-    """The 99th percentile of all stops, from the runs' own figures."""
+    """The 99th percentile of all stops, computed from the percentiles of the runs."""
     left = sum(count for count, _ in stops) * 0.99
     for count, value in sorted(stops, key=lambda stop: stop[1]):
         left -= count
@@ -57,7 +57,7 @@ def report(title, tallies, has_lines):
 def run(lagmond, language, folder):
     compares = bool(os.environ.get("COMPARE"))
     if compares and language.name not in compare.LANGUAGES:
-        print(f"compare {language.name} left out: no profiler of it here", flush=True)
+        print(f"compare {language.name} left out: no profilers for it", flush=True)
         return True
     rounds = int(os.environ.get("ROUNDS", "5"))
     chosen = os.environ.get("SCENARIOS", "").split()
@@ -83,7 +83,7 @@ def run(lagmond, language, folder):
             if scenario.name in language.attached:
                 attached = Tally()
                 measure(lagmond, language, interpreter, scenario, rounds, "attach", False, folder, attached)
-                # The same stall, however it is watched.
+                # A stall has the same fingerprint under `run` and `attach`.
                 attached.fingerprints |= tally.fingerprints
                 tallies["attach"].append(attached)
                 groups.append(("attach ", attached))
@@ -95,7 +95,7 @@ def run(lagmond, language, folder):
             if tallies[key]:
                 is_good &= report(f"{interpreter.name}{kind} {title}", tallies[key], language.has_lines)
     if not is_there:
-        print(f"language {language.name} left out: no interpreter here", flush=True)
+        print(f"language {language.name} left out: no interpreter found", flush=True)
     return is_good
 
 

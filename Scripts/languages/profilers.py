@@ -1,4 +1,4 @@
-"""Profilers of Python that show the stacks of a running process, once. They come from PyPI, in a virtual environment (PROFILERS) that `run` creates."""
+"""Python profilers that print the stacks of a running process once. They come from PyPI, in a virtual environment (PROFILERS) that `run` creates."""
 import dataclasses
 import functools
 import json
@@ -13,12 +13,12 @@ TOOLS = pathlib.Path(os.environ.get("PROFILERS", ".")) / "bin"
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 AUSTIN_THREAD = re.compile(r"Thread \d+:(\d+)$")
 AUSTIN_FRAME = re.compile(r"(.+) \((.+):(\d+)\)$")
-# One that takes longer is ended.
+# A profiler that takes longer is killed.
 MOST_NANOSECONDS = 10_000_000_000
 
 
 def py_spy_frames(text, thread):
-    """(function, file, line) of a thread, the innermost first."""
+    """(function, file, line) of each frame of a thread, the innermost first."""
     for stack in json.loads(text):
         if stack["os_thread_id"] == thread:
             return [(frame["name"], frame["filename"], frame["line"]) for frame in stack["frames"]]
@@ -38,17 +38,17 @@ def austin_frames(text, thread):
 
 @dataclasses.dataclass
 class Profiler:
-    """A command; the process's number follows."""
+    """A profiler's command, to which the process ID is appended."""
 
     name: str
     command: list
     frames: object
-    # Both need permission to trace the process, and must be started while the stall lasts.
+    # Both profilers need permission to trace the process, and must be started during the stall.
     needs: str = "ptrace,at-the-time"
 
 
 class Running:
-    """A profiler that looks at a process."""
+    """A running profiler."""
 
     def __init__(self, tool, process):
         self.tool, self.begin = tool, time.monotonic_ns()
@@ -64,7 +64,7 @@ class Running:
         return self.process.poll() is not None
 
     def result(self, process):
-        """Its frames of the process's main thread, and why there are none."""
+        """The frames of the process's main thread, and the reason if there are none."""
         texts = []
         for file in (self.output, self.errors):
             file.seek(0)
@@ -80,7 +80,7 @@ class Running:
 
 @functools.cache
 def profilers():
-    """The profilers that are installed and work here; a line reports the others."""
+    """The profilers that are installed and run here. Prints a line for each of the others."""
     found = []
     for program, way, options, frames in (
         ("py-spy", "", ["dump", "--json", "--pid"], py_spy_frames),
@@ -95,5 +95,5 @@ def profilers():
         if trouble is None:
             found.append(Profiler(f"{program}-{asked.stdout.split()[-1]}{way}", [str(TOOLS / program), *options], frames))
         else:
-            print(f"compare {program}{way} LEFT OUT: cannot be had from PyPI, or does not run here: {trouble}", flush=True)
+            print(f"compare {program}{way} LEFT OUT: not available from PyPI, or does not run here: {trouble}", flush=True)
     return found

@@ -1,4 +1,4 @@
-"""One program under lagmond, and what became of its stalls."""
+"""Runs one program under lagmond, and compares its stalls with the records."""
 import dataclasses
 import json
 import os
@@ -7,29 +7,29 @@ import signal
 import subprocess
 import time
 
-# Rest before the first stall, until the loop is known.
+# Rest before the first stall, until lagmond has recognised the loop.
 LEAD_SECONDS = {"run": 0.8, "attach": 3.0}
-# Around the stalls themselves.
+# The time limit in addition to the stalls.
 SPARE_SECONDS = 90
 STOPS = re.compile(r"stops=(\d+) .*?stop_us_p50=(\d+) stop_us_p99=(\d+)")
 
 
 @dataclasses.dataclass
 class Tally:
-    """Of one scenario, in one way."""
+    """The counts for one scenario, under `run` or `attach`."""
 
     made: int = 0
     found: int = 0
-    # Records that name a culprit at all.
+    # Records that name a culprit.
     named: int = 0
     function: int = 0
     line: int = 0
-    # Stalls that are waits for an interpreter's lock, and for how many of them the holder was named.
+    # The number of stalls that wait for an interpreter's lock, and of those whose lock holder was named.
     locked: int = 0
     owner: int = 0
     wrong: int = 0
     fingerprints: set = dataclasses.field(default_factory=set)
-    # (how many, what 99 in 100 were not longer than), on a quiet machine and on a busy one.
+    # (number of stops, their 99th percentile in us), on a quiet machine and on a busy one.
     stops: dict = dataclasses.field(default_factory=lambda: {False: [], True: []})
     details: list = dataclasses.field(default_factory=list)
 
@@ -43,7 +43,7 @@ def spinners(count):
 
 
 def run_program(lagmond, language, interpreter, scenario, rounds, way, folder):
-    """The truth in nanoseconds, the records, and lagmond's messages."""
+    """Returns the true times in nanoseconds, the records, and lagmond's messages."""
     truth, output = folder / "truth", folder / "stalls.jsonl"
     for path in (truth, output):
         path.unlink(missing_ok=True)
@@ -68,7 +68,7 @@ def run_program(lagmond, language, interpreter, scenario, rounds, way, folder):
                 if process.poll() is None:
                     process.send_signal(signal.SIGKILL)
                     process.wait()
-    # A program that was ended within a stall only leaves its begin.
+    # If a program was ended during a stall, the last line contains only the start.
     stalls = [tuple(map(int, line.split())) for line in truth.read_text().splitlines() if not line.endswith(" ")] if truth.exists() else []
     records = [json.loads(line) for line in output.read_text().splitlines()] if output.exists() else []
     return stalls, [record for record in records if record.get("event") == "stall" and record.get("phase") == "end"], said
@@ -111,7 +111,7 @@ def judge(language, scenario, stalls, records, tally):
 
 
 def judge_owner(language, scenario, record, tally):
-    """Whether the record names the thread that holds the interpreter's lock, by what that does. A record without such a lock names none."""
+    """Checks whether the record names the lock holder's function. Without a wait for the interpreter's lock, a record must not name a holder."""
     frames = record.get("lock_owner", {}).get("frames", [])
     own = [frame["symbol"] for frame in frames if frame.get("language") == language.name and frame.get("symbol", "").endswith(f"({scenario.file})")]
     if scenario.owner is None:
@@ -135,10 +135,10 @@ def measure(lagmond, language, interpreter, scenario, rounds, way, busy, folder,
         for process in load:
             process.wait()
     if len(stalls) < rounds:
-        tally.details.append(f"{len(stalls)} of {rounds} stalls made: {said.strip()[-300:]}")
+        tally.details.append(f"{len(stalls)} of {rounds} stalls occurred: {said.strip()[-300:]}")
     judge(language, scenario, stalls, records, tally)
     stops = STOPS.search(said)
     if stops:
         tally.stops[busy].append((int(stops.group(1)), int(stops.group(3))))
-    # The machine settles.
+    # Lets the machine become quiet again.
     time.sleep(0.1)

@@ -1,9 +1,9 @@
-"""The stalls of one program while they last: runs profilers, and measures which tracers stop the stalled thread.
+"""Runs profilers during the stalls of one program, and measures which tracers stop the stalled thread.
 
-The program reports at once that a stall begins. From then to its end, this reads the state of its thread from /proc without a pause, some 10 us per reading: a
-stop is measured from the reading before it to the one after it, so it is at most two readings too long, and attributed to the tracer in /proc. The reader has
-real-time priority if permitted, because otherwise it would lose its processor for milliseconds, in which a stop begins and ends. The profiler must wait for
-the other processor meanwhile, but the stopped program leaves that one."""
+The program reports immediately that a stall begins. Until it ends, this code reads the state of the thread from /proc continuously, about 10 us per reading.
+A stop is measured from the reading before it to the reading after it, so it is at most two readings too long. It is attributed to the tracer in /proc. The
+reader has real-time priority if permitted: otherwise it could lose its processor for milliseconds, and miss short stops. The profiler then has to use
+the other processor, which is free while the program is stopped."""
 import os
 import pathlib
 import random
@@ -13,19 +13,19 @@ import time
 
 from profilers import Running
 
-# Wait in a stall before the first profiler, so that lagmond takes its first samples; and between two profilers, to separate them.
+# The waits before the first profiler, so that lagmond takes its first samples, and between two profilers, to separate them.
 LEAD, PAUSE = 500_000_000, 100_000_000
-# While lagmond traces the thread, py-spy may not: what has no stack is run again, as a user would.
+# py-spy cannot trace the thread while lagmond traces it: a profiler without a stack is run again, as a user would do.
 MOST_RUNS = 3
-# Linux takes the processor for 50 ms from a thread that keeps it with real-time priority for 950 ms. Given away before the first profiler, it is not
-# taken while one runs.
+# Linux takes the processor for 50 ms from a real-time thread that has used it for 950 ms. The reader rests before the first profiler, so that this does
+# not happen while a profiler runs.
 REST_SECONDS = 0.06
 POLL_SECONDS = 0.005
 HELD = re.compile(rb"\nState:\tt.*\nTracerPid:\t(\d+)", re.DOTALL)
 
 
 def run_before_others():
-    """Gives this thread real-time priority, and not what it starts; whether that is permitted."""
+    """Gives real-time priority to this thread, but not to its children. Returns whether that is permitted."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(os.sched_get_priority_min(os.SCHED_FIFO)))
     except PermissionError:
@@ -34,16 +34,16 @@ def run_before_others():
 
 
 class Watch:
-    """The stalls of one program while they last, in a thread beside `run_program`."""
+    """Observes the stalls of one program, in a thread beside `run_program`."""
 
     def __init__(self, command, truth, tools):
         self.command, self.truth, self.tools = command, truth, tools
         self.is_over = threading.Event()
-        # For each stall, by its begin: {profiler: (frames, why there are none, end)} and [(which process stopped the thread, microseconds)].
+        # For each stall, by its start: {profiler: (frames, reason if there are none, end)} and [(tool that stopped the thread, microseconds)].
         self.stalls = {}
-        # Readings that found the thread free: their number, and their distances from the previous ones, in total and at most.
+        # The number of readings that found the thread not stopped, and the times since the previous readings: their sum and maximum.
         self.readings, self.gaps_us, self.longest_gap_us = 0, 0, 0
-        # Whether none has to wait for a processor; how many runs of profilers were repeated.
+        # Whether the reader has real-time priority; and the number of repeated profiler runs.
         self.is_prompt, self.repeated = False, 0
 
     def run(self):

@@ -1,6 +1,6 @@
 """Loads a line echo server over many connections, one line in flight on each: echo_load.py PORT SECONDS CONNECTIONS.
 
-Prints how many lines came back, at the end of the time or at an interrupt."""
+Prints the number of lines that came back, at the end of the time or at an interrupt."""
 import os
 import select
 import signal
@@ -31,7 +31,7 @@ begun = time.monotonic()
 pending = dict.fromkeys(sockets, 0)
 while time.monotonic() - begun < seconds:
     for descriptor, _ in poll.poll(1):
-        # The kernel counts bytes that are read, but not bytes that are received.
+        # Uses read, because the kernel counts bytes of read(2), but not of recv(2) (harness.Load.answers).
         received = os.read(descriptor, 4096)
         if not received:
             sys.exit("echo_load: the server closed a connection")

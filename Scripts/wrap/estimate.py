@@ -9,8 +9,8 @@ def walsh_averages(values):
 
 
 def signed_rank_rank(count, error):
-    """The largest rank k so that the sum of signed ranks of `count` values is below k in at most `error` of all cases; 0: none."""
-    # Sums of subsets of 1…count, by how many subsets there are (Wilcoxon 1945).
+    """The largest rank k for which the sum of signed ranks of `count` values is below k with a probability of at most `error`; 0: none."""
+    # ways[s]: the number of subsets of 1…count with the sum s (Wilcoxon 1945).
     ways = [1]
     for rank in range(1, count + 1):
         ways = [
@@ -26,13 +26,13 @@ def signed_rank_rank(count, error):
 
 
 def centre(values):
-    """Where the middle of a symmetric distribution lies (Hodges and Lehmann): near to the mean, but a value far out moves it little."""
+    """The Hodges-Lehmann estimate of the centre of a symmetric distribution: near the mean, but robust against outliers."""
     return statistics.median(walsh_averages(values))
 
 
 def centre_and_interval(values, confidence):
-    """The centre, and an interval that contains it with exactly that probability, only from the ranks: (centre, low, high).
-    A pair is symmetric if the two differ by nothing but a factor."""
+    """The centre, and an interval that contains it with the probability `confidence`: (centre, low, high). It is computed only from ranks. It requires
+    a symmetric distribution, which holds if the two sides of a pair differ only by a factor."""
     averages = walsh_averages(values)
     rank = signed_rank_rank(len(values), (1 - confidence) / 2)
     if rank == 0:
@@ -41,7 +41,7 @@ def centre_and_interval(values, confidence):
 
 
 def verdict(low, high, at_least):
-    """Only by the interval: an estimate on the right side may be chance."""
+    """The verdict by the interval, because the estimate alone may be above the limit by chance."""
     if low >= at_least:
         return "passed"
     return "missed" if high < at_least else "undecided"

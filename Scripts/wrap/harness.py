@@ -1,4 +1,4 @@
-"""Programs bare and under lagmond, what lagmond wrote about them, and requests to them; for Scripts/wrap."""
+"""Runs programs bare and under lagmond, reads lagmond's records, and sends requests; for Scripts/wrap, Scripts/programs and Scripts/storm."""
 import contextlib
 import http.client
 import json
@@ -13,7 +13,7 @@ import time
 
 
 class Failure(Exception):
-    """Something that is not a matter of counting: a program that does not start, a load that fails."""
+    """An error that is not part of a result: a program does not start, or a load fails."""
 
 
 def say(text):
@@ -21,7 +21,7 @@ def say(text):
 
 
 def free_port():
-    """A port as servers have: below those that clients' sockets get by themselves, so that none of them takes it meanwhile."""
+    """A port below the kernel's range of ephemeral ports, so that no client's socket gets it before the server listens."""
     while True:
         port = random.randrange(10000, 32768)
         with socket.socket() as listener:
@@ -39,11 +39,11 @@ def wait_until(what, condition, seconds=10.0):
         if value:
             return value
         time.sleep(0.005)
-    raise Failure(f"{what}: not within {seconds:g} s")
+    raise Failure(f"{what}: timed out after {seconds:g} s")
 
 
 def descendants(pid):
-    """The processes below that one, as far as they are still there."""
+    """The running descendants of the process."""
     found = []
     for children in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
         try:
@@ -56,9 +56,9 @@ def descendants(pid):
 
 
 def clock_of(pid):
-    """The processor time of all of a process's threads, past ones too, in seconds; 0 when it is gone."""
+    """The CPU time of all threads of a process, including exited ones, in seconds; 0 if the process has exited."""
     try:
-        # As clock_getcpuclockid(3) makes it.
+        # The clock's ID is computed as by clock_getcpuclockid(3).
         return time.clock_gettime(~pid << 3 | 2)
     except OSError:
         return 0.0
@@ -66,7 +66,7 @@ def clock_of(pid):
 
 @contextlib.contextmanager
 def on_processors(processors):
-    """Processes that are started meanwhile run only on these processors."""
+    """Processes that are started inside the `with` block run only on these processors."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, processors)
     try:
@@ -88,7 +88,7 @@ class Watch:
 
 
 class Server:
-    """A program that listens on a port, watched or bare. It ends with the `with` block."""
+    """A program that listens on a port, watched or bare. It is ended at the end of the `with` block."""
 
     def __init__(self, folder, command, port, watch=None):
         self.folder, self.port, self.watch = folder, port, watch
@@ -96,14 +96,14 @@ class Server:
         self.lines = folder / f"{port}.jsonl"
         self.is_wrapped = watch is not None and watch.way == "run"
         self.command = watch.command(self.lines, ["--", *command]) if self.is_wrapped else command
-        # A process that belongs to it, if any.
+        # A helper process of the program, if any.
         self.companion = None
-        # lagmond, where it is not above the program.
+        # The lagmond process, if it is attached.
         self.attached = None
         self.processors = os.sched_getaffinity(0)
 
     def on(self, processors):
-        """Where it will run; before the `with`."""
+        """Sets the processors on which it will run; call it before the `with`."""
         self.processors = processors
         return self
 
@@ -131,7 +131,7 @@ class Server:
 
     def listens(self):
         if self.process.poll() is not None:
-            raise Failure(f"{self.name} ended with {self.process.returncode}; see {self.log.name} (KEEP=1)")
+            raise Failure(f"{self.name} exited with {self.process.returncode}; see {self.log.name} (KEEP=1)")
         try:
             socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
             return True
@@ -139,7 +139,7 @@ class Server:
             return False
 
     def __exit__(self, *_):
-        # lagmond passes SIGTERM on; were it dead, its command would live on.
+        # lagmond forwards SIGTERM. If lagmond has crashed, its command still runs, and is killed below.
         below = descendants(self.process.pid)
         self.process.terminate()
         try:
@@ -155,13 +155,13 @@ class Server:
             self.companion.kill()
             self.companion.wait()
         if self.attached:
-            # It ends with what it watches.
+            # It exits when the program that it watches exits.
             self.attached.terminate()
             self.attached.wait()
         self.log.close()
 
     def processor_seconds(self):
-        """Of lagmond, if it is there, and of the program."""
+        """The CPU time of lagmond (0 without it) and of the program."""
         pids = [self.process.pid, *descendants(self.process.pid)]
         times = [clock_of(pid) for pid in pids]
         if self.is_wrapped:
@@ -169,7 +169,7 @@ class Server:
         return clock_of(self.attached.pid) if self.attached else 0.0, sum(times)
 
     def records(self):
-        """The lines about stalls so far, whole ones only."""
+        """The complete lines about stalls so far."""
         try:
             text = self.lines.read_bytes()
         except FileNotFoundError:
@@ -186,7 +186,7 @@ class Server:
             connection.close()
 
     def answer_bytes(self, request):
-        """The length of the answer to a request that leaves the connection open."""
+        """The length of the response to a request that leaves the connection open."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=0.2) as connection:
             connection.sendall(request)
             length = 0
@@ -196,11 +196,11 @@ class Server:
             except TimeoutError:
                 pass
         if length == 0:
-            raise Failure(f"{self.name} does not answer {request}")
+            raise Failure(f"{self.name} does not respond to {request}")
         return length
 
     def exchange(self, line, timeout=10.0):
-        """Sends a line over a new connection, and returns the first line of the answer."""
+        """Sends a line over a new connection, and returns the first line of the response."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=timeout) as connection:
             connection.sendall(line)
             with connection.makefile("rb") as answers:
@@ -208,35 +208,35 @@ class Server:
 
 
 def run_client(command, seconds):
-    """The output of a client that exits by itself after that many seconds; it gets 30 more."""
+    """Runs a client that exits by itself after this many seconds, and returns its output. It is killed 30 seconds later."""
     try:
         result = subprocess.run(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=seconds + 30, text=True
         )
     except subprocess.TimeoutExpired:
-        raise Failure(f"{command[0]} does not end within {seconds + 30} s") from None
+        raise Failure(f"{command[0]} does not exit within {seconds + 30} s") from None
     if result.returncode != 0:
-        raise Failure(f"{command[0]} ended with {result.returncode}: {result.stdout[-500:]}")
+        raise Failure(f"{command[0]} exited with {result.returncode}: {result.stdout[-500:]}")
     return result.stdout
 
 
 def repeat_client(command, seconds):
-    """Runs a client again and again, and ends it after that many seconds."""
+    """Runs a client repeatedly for this many seconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as client:
             try:
                 if client.wait(timeout=max(0, end - time.monotonic())) != 0:
-                    raise Failure(f"{command[0]} ended with {client.returncode}")
+                    raise Failure(f"{command[0]} exited with {client.returncode}")
             except subprocess.TimeoutExpired:
                 client.kill()
 
 
 class Load:
-    """A client that loads a server for as long as it is let, one answer like the other. Runs on those processors.
+    """A client that loads a server until it is stopped, on these processors. All responses must have the same length.
 
-    - answer_bytes: the length of one answer, as the client reads it.
-    - check: takes what the client says at its end, and fails where something went wrong."""
+    - answer_bytes: the length of a response.
+    - check: gets the client's output at the end, and raises Failure if it reports an error."""
 
     def __init__(self, command, processors, answer_bytes=1, check=lambda output: None):
         self.command, self.processors, self.answer_bytes, self.check = command, processors, answer_bytes, check
@@ -249,34 +249,34 @@ class Load:
             )
 
     def pause(self):
-        """Returns when it has stopped: a client may have several threads."""
+        """Stops the client, and returns when all its threads have stopped."""
         self.process.send_signal(signal.SIGSTOP)
         state = os.waitid(os.P_PID, self.process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
         if state.si_code != os.CLD_STOPPED:
-            raise Failure(f"{self.command[0]} ended by itself: {self.process.communicate()[0][-500:]}")
+            raise Failure(f"{self.command[0]} exited unexpectedly: {self.process.communicate()[0][-500:]}")
 
     def resume(self):
         self.process.send_signal(signal.SIGCONT)
 
     def answers(self):
-        """How many it has had so far: by the bytes that it has read (proc(5), /proc/PID/io)."""
+        """The number of responses so far, computed from the bytes that the client has read (proc(5), /proc/PID/io)."""
         for line in pathlib.Path(f"/proc/{self.process.pid}/io").read_text().splitlines():
             if line.startswith("rchar:"):
                 return int(line.split()[1]) / self.answer_bytes
-        raise Failure("the kernel does not show what a process has read")
+        raise Failure("the kernel does not report how many bytes a process has read")
 
     def finish(self):
-        """Ends it, and looks whether all went well."""
+        """Ends the client, and checks its output."""
         self.resume()
         for _ in range(100):
-            # Whichever thread takes it, one of them is wrk's first, whose sleep it ends.
+            # Repeated, because any thread may receive the signal, and only wrk's first thread is woken from its sleep by it.
             self.process.send_signal(signal.SIGINT)
             try:
                 output, _ = self.process.communicate(timeout=0.1)
             except subprocess.TimeoutExpired:
                 continue
             return self.check(output)
-        raise Failure(f"{self.command[0]} does not end")
+        raise Failure(f"{self.command[0]} does not exit")
 
     def kill(self):
         if self.process and self.process.returncode is None:

@@ -1,4 +1,4 @@
-"""The programs of Scripts/wrap: how each is started, stalled and loaded."""
+"""The programs of Scripts/wrap: how each one is started, stalled and loaded."""
 import dataclasses
 import os
 import pathlib
@@ -16,8 +16,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 @dataclasses.dataclass
 class Stall:
-    """A way to block a program's loop. `block` returns when the loop is free again; it may return the time, by the monotonic
-    clock, at which the loop cannot have been blocked yet. `native`: a frame's symbol that must be in the record."""
+    """A way to block a program's loop. `block` returns when the loop is free again; it may return a time, by the monotonic
+    clock, before which the loop was not blocked. `native`: the symbol of a frame that the record must contain."""
 
     name: str
     block: typing.Callable[[Server], typing.Optional[float]]
@@ -34,18 +34,18 @@ class Program:
         return Server(self.folder, self.command(port), port, watch)
 
     def greet(self, server):
-        """A small request; its loop is known to lagmond after a few."""
+        """Sends a small request; after a few of them lagmond has recognised the loop."""
         raise NotImplementedError
 
     def prepare(self, server):
-        """Before the stalls."""
+        """Called before the stalls."""
 
     def load_of(self, server, processors):
-        """A full load, that can be paused and counts, on those processors."""
+        """A full load, which can be paused and counts its responses, on these processors."""
         raise NotImplementedError
 
     def load(self, server, seconds):
-        """As a user would load it, for that long, on any processor."""
+        """Loads it like a user for this many seconds, on any processor."""
         raise NotImplementedError
 
 
@@ -57,7 +57,7 @@ class HTTPProgram(Program):
         self.check(run_client(self.wrk(server, seconds), seconds))
 
     def load_of(self, server, processors):
-        # The same request as wrk's.
+        # The same request as wrk sends.
         length = server.answer_bytes(f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
         return Load(self.wrk(server, 1000), processors, length, self.check)
 
@@ -79,10 +79,10 @@ class Redis(Program):
         server.exchange(b"PING\r\n")
 
     def prepare(self, server):
-        # A million keys, in portions of which none is a stall.
+        # Creates a million keys, in portions that are too small to stall redis.
         for portion in range(50):
             self.call(server, b"DEBUG POPULATE 20000 portion%d" % portion)
-        # The required length of the script on this machine: by processor time, independent of other load.
+        # Determines the length of the script for this machine by CPU time, which does not depend on other load.
         before = sum(server.processor_seconds())
         self.script(server, 2_000_000)
         self.turns = int(2_000_000 * 0.5 / (sum(server.processor_seconds()) - before))
@@ -90,7 +90,7 @@ class Redis(Program):
     def script(self, server, turns):
         source = f"local i=0; for j=1,{turns} do i=i+1 end; return i"
         if not server.exchange(f'EVAL "{source}" 0\r\n'.encode()).startswith(b":"):
-            raise Failure("redis-server refused the script")
+            raise Failure("redis-server rejected the script")
 
     def stalls(self):
         def command(text):
@@ -104,7 +104,7 @@ class Redis(Program):
 
     def call(self, server, text):
         if not server.exchange(text + b"\r\n").startswith(b"+OK"):
-            raise Failure(f"redis-server refused {text}")
+            raise Failure(f"redis-server rejected {text}")
 
     def keys(self, server):
         with subprocess.Popen(
@@ -130,7 +130,7 @@ class Redis(Program):
 
 
 class RedisLoad(Load):
-    """redis-benchmark reads by other system calls than those that the kernel counts: the server reports how much it has done."""
+    """redis-benchmark uses system calls that the kernel does not count as reads, so this uses the number of commands that the server reports."""
 
     def __init__(self, command, processors, processed):
         super().__init__(command, processors)
@@ -145,13 +145,13 @@ class Nginx(HTTPProgram):
     ECHO = pathlib.Path("/usr/lib/nginx/modules/ngx_http_echo_module.so")
 
     def command(self, port):
-        # Its worker drops root's privileges, if it has them, and must still be able to enter.
+        # If it runs as root, its worker drops the privileges, and must still be able to enter the folder.
         self.folder.chmod(0o755)
         home = self.folder / f"nginx-{port}"
         home.mkdir()
         (home / "index.html").write_text("hello\n")
         os.mkfifo(home / "access.log")
-        # Without a reader, nginx would wait for one when it opens its log.
+        # nginx would block when it opens its log if the pipe had no reader.
         self.reader = subprocess.Popen(["cat", home / "access.log"], stdout=subprocess.DEVNULL)
         temporary = "".join(f"{kind}_temp_path {home}/{kind};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         echo = self.ECHO.exists()
@@ -185,7 +185,7 @@ class Nginx(HTTPProgram):
         return stalls
 
     def full_log(self, server):
-        """Until the pipe is full; then the worker writes, and waits, after it has answered."""
+        """Sends requests until the pipe is full. Then the worker responds, and blocks when it writes to its log."""
         reader = server.companion
         reader.send_signal(signal.SIGSTOP)
         try:
@@ -214,7 +214,7 @@ class Node(HTTPProgram):
         return ["node", str(HERE / "http-server.js"), str(port), str(self.fifo)]
 
     def stalls(self):
-        # Code that V8 compiled has no symbol; its callers have, down to the loop.
+        # Code that V8 compiled has no symbols, but its callers in the loop have.
         return [
             Stall("a loop in JavaScript", lambda server: server.get("/loop"), r"uv_run", "cpu"),
             Stall("a loop that hashes", lambda server: server.get("/hash"), r"node::crypto::Hash.*", "cpu"),
@@ -262,7 +262,7 @@ class Asyncio(Program):
 
 
 class SwiftNIO(HTTPProgram):
-    """Examples/PlainNIOServer, which does not have LagMonitor in it."""
+    """Examples/PlainNIOServer, which does not contain LagMonitor."""
 
     name = "swiftnio"
 

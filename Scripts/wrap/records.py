@@ -1,4 +1,4 @@
-"""lagmond's records as text, and which of them belong to no stall; for Scripts/wrap and Scripts/programs."""
+"""Describes lagmond's records, and finds records without a stall; for Scripts/wrap."""
 from harness import say
 
 
@@ -8,7 +8,7 @@ def describe(line):
 
 
 def was_starved(line):
-    """Whether the kernel counts most of that time as a wait for a processor. Such a record is true: other work was in the way."""
+    """Whether the thread waited for a processor for most of that time, by the kernel's count. Such a record is true: other processes had the processor."""
     return line["cause"] == "runqueue" and line.get("run_delay_ms", 0) > line["duration_ms"] / 2
 
 
@@ -16,7 +16,7 @@ def false_records(server, known, when):
     lines = {line["id"]: line for line in server.records() if line["id"] not in known}
     starved = [line for line in lines.values() if was_starved(line)]
     if starved:
-        say(f"  {server.name}: {len(starved)} true records {when}: it waited for a processor that others had, for the longest "
+        say(f"  {server.name}: {len(starved)} true records {when}: the thread waited for a processor; longest: "
             f"{max(line['duration_ms'] for line in starved):.0f} ms")
     for line in lines.values():
         if not was_starved(line):

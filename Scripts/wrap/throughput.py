@@ -1,9 +1,9 @@
-"""The ratio of a program's throughput under lagmond to that of the bare one; for Scripts/wrap.
+"""Measures the ratio of a program's throughput under lagmond to that of the bare program; for Scripts/wrap.
 
-In pairs of fresh processes, because two processes of the same program differ by some parts in a thousand anyway. The two are loaded in
-alternating turns of a tenth of a second, and each turn is compared with the adjacent one of the other: longer effects of the machine hit both, and short
-ones only one turn of many. With two processors, the program (and lagmond, if it has one) is on one of them, and
-the load on the other: the program is the bottleneck, and lagmond's time is taken from it."""
+Measures many pairs of fresh processes, because two processes of the same program differ by some tenths of a percent anyway. The two are loaded in
+alternating turns of a tenth of a second, and each turn is compared with the adjacent turn of the other process: longer disturbances of the machine affect
+both, and short ones only one of many turns. With two processors, the program (and its lagmond) runs on one of them, and the load on the other: the
+program is the bottleneck, and lagmond's time is taken from it."""
 import math
 import os
 import pathlib
@@ -14,18 +14,18 @@ import time
 from estimate import centre, centre_and_interval, verdict
 from harness import say
 
-# On a cloud machine, adjacent turns differ by 3 %, regardless of their length: so many short ones.
+# On a cloud machine, adjacent turns differ by 3 %, regardless of their length, so many short turns are used.
 TURN_SECONDS, TURNS = 0.1, 30
-# lagmond's last sample is within an interval after its program rests: it must not be in the other's turn.
+# lagmond takes its last sample within one interval after its program becomes idle; it must not fall into the other process's turn.
 REST_SECONDS = 0.06
-# Programs that compile themselves as they run take half a second of work until they are as fast as they will be.
+# Programs with a just-in-time compiler need half a second of work to reach their full speed.
 WARM_UP_SECONDS = 0.8
-# For all interim analyses of the data together.
+# The confidence of all interim analyses of the data together.
 CONFIDENCE = 0.95
 
 
 class Side:
-    """One of a pair, under load whenever it has its turn."""
+    """One process of a pair; it is loaded only during its turns."""
 
     def __init__(self, server, load):
         self.server, self.load = server, load
@@ -37,7 +37,7 @@ class Side:
         self.load.pause()
 
     def take_turn(self):
-        """Loads it for a moment, and gives the answers a second."""
+        """Loads it for one turn, and returns the responses per second."""
         answers, (own, below) = self.load.answers(), self.server.processor_seconds()
         begun = time.monotonic()
         self.load.resume()
@@ -65,20 +65,20 @@ def processor_times():
 
 
 def others_share(seconds=0.2):
-    """What others use of the machine's processors while we do nothing, 0 to 1."""
+    """The share of the machine's processors that other processes use while this one sleeps, 0 to 1."""
     before = processor_times()
     time.sleep(seconds)
     return 1 - idle_share_of(before, processor_times())
 
 
 def processors():
-    """The processors of the program and of its load: the same set if there is only one."""
+    """The processors of the program and of its load; the same set if only one is available."""
     allowed = sorted(os.sched_getaffinity(0))
     return ({allowed[-1]}, set(allowed[:-1])) if len(allowed) > 1 else (set(allowed), set(allowed))
 
 
 def measure_pair(program, watch, chance, placing, report_false):
-    """The logarithms of the turns' ratios, both sides, and records without a stall."""
+    """Measures one pair. Returns the logarithms of the turns' ratios, both sides, and the number of records without a stall."""
     program_set, load_set = placing
     watched, bare = program.server(watch), program.server()
     first, second = chance.sample([watched, bare], 2)
@@ -101,7 +101,7 @@ def measure_pair(program, watch, chance, placing, report_false):
 
 
 def compare(program, watch, stages, at_least, report_false):
-    """The ratio of the throughputs, the verdict on it, and the number of records without a stall."""
+    """Returns the ratio of the throughputs, the verdict on it, its interval, and the number of records without a stall."""
     chance, placing = random.Random(), processors()
     ratios, costs, shares, bare_rates, busy, false = [], [], [], [], [], 0
     for stage in stages:
@@ -122,7 +122,7 @@ def compare(program, watch, stages, at_least, report_false):
     cost, cost_low, cost_high = (math.exp(value) for value in centre_and_interval(costs, confidence))
     say(
         f"  {program.name}: throughput {ratio:.4f} of bare ({low:.4f} to {high:.4f}): {decided}; {len(ratios)} pairs, bare "
-        f"{statistics.median(bare_rates):.0f}/s; processor time a request {cost:.4f} of bare ({cost_low:.4f} to {cost_high:.4f}), "
+        f"{statistics.median(bare_rates):.0f}/s; CPU time per request {cost:.4f} of bare ({cost_low:.4f} to {cost_high:.4f}), "
         f"lagmond's own {statistics.median(shares):.2%}; others used {statistics.median(busy):.0%} of the machine"
     )
     return ratio, decided, low, high, false

@@ -1,8 +1,8 @@
-"""Compares records of programs under `lagmond run` with what was done to them; for Scripts/wrap/run: wrap.py LAGMOND [PROGRAM…]. With WAY=attach
-lagmond attaches to them instead, when they listen.
+"""Stalls and loads programs under `lagmond run`, and checks the records; for Scripts/wrap/run: wrap.py LAGMOND [PROGRAM…]. With WAY=attach
+lagmond attaches to the programs instead, when they listen.
 
-For each: stalls, all of which must be found in time and named correctly; a load, during which there must be no record; and the
-throughput relative to the bare program's. Details on stderr, one line per program on stdout."""
+For each program: causes stalls, all of which must be found in time and named correctly; loads it, during which there must be no record; and measures
+its throughput relative to the bare program's. Prints details on stderr, and one line per program on stdout."""
 import math
 import os
 import pathlib
@@ -22,23 +22,23 @@ from throughput import compare
 QUICK = os.environ.get("QUICK") == "1"
 REPEATS = 2 if QUICK else 5
 LOAD_SECONDS = int(os.environ.get("LOAD_SECONDS", 10 if QUICK else 60))
-# Pairs of processes, and how many in all where those do not decide.
+# The number of pairs of processes; if the result is undecided, the measurement continues to the next number.
 PAIRS = (8, 24) if QUICK else (16, 48, 96)
-# Threshold and one interval, and what a machine with other work may take to schedule us.
+# The threshold plus one interval, and the scheduling delay of a loaded machine.
 IN_TIME_MS, SCHEDULING_MS = 200, 50
 RATIO_AT_LEAST = 0.99
 WAY = os.environ.get("WAY", "run")
 
 
 def judge(stall, lines, asked, seen_at):
-    """The errors in the record of one stall, and when it was found, in milliseconds after its start."""
+    """Returns the errors in the record of one stall, and when the stall was found, in milliseconds after its start."""
     begins = [line for line in lines if line["phase"] == "begin"]
     ends = [line for line in lines if line["phase"] == "end"]
     if len(begins) != 1 or len(ends) != 1:
         return [f"{len(begins)} lines at detection and {len(ends)} at the end"], math.inf
     begin, end = begins[0], ends[0]
     wrong = []
-    # By the record, and by the clock of this process, which requested the stall and watched the file.
+    # Measured by the record, and by the clock of this process, which requested the stall and watched the file.
     found_ms = max(begin["duration_ms"], (seen_at - asked) * 1000)
     if found_ms > IN_TIME_MS + SCHEDULING_MS:
         wrong.append(f"late: {begin['duration_ms']} ms by the record, in the file {(seen_at - asked) * 1000:.1f} ms after the request")
@@ -48,7 +48,7 @@ def judge(stall, lines, asked, seen_at):
         symbols = [frame.get("symbol") or "?" for frame in line["frames"]]
         if not any(re.fullmatch(stall.native, symbol) for symbol in symbols):
             wrong.append(f"no {stall.native} in {line['phase']}: {' < '.join(symbols) or line.get('capture_error')}")
-        # A loop that computes and waits for a processor longer than it has one is slow for that reason, as the record reports.
+        # If a loop that computes waits for a processor longer than it runs, the cause runqueue is correct.
         starved = line["cause"] == "runqueue" and line.get("run_delay_ms", 0) > line.get("cpu_ms", 0)
         if line["cause"] != stall.cause and not (starved and stall.cause == "cpu"):
             wrong.append(f"cause {line['cause']} in {line['phase']}, not {stall.cause}")
@@ -56,7 +56,7 @@ def judge(stall, lines, asked, seen_at):
 
 
 def inject(server, stall, known):
-    """Blocks the loop once. Returns the errors, when the stall was found, and the ids of stalls that appeared meanwhile."""
+    """Blocks the loop once. Returns the errors, the time when the stall was found, and the ids of all stalls that were reported in that time."""
     result = {}
 
     asked = ended = time.monotonic()
@@ -74,7 +74,7 @@ def inject(server, stall, known):
     blocker = threading.Thread(target=block)
     blocker.start()
     seen_at = None
-    # The file is watched while the loop is blocked, and shortly after, for a late line.
+    # Watches the file while the loop is blocked, and shortly after, for a late line.
     while blocker.is_alive() or (seen_at is None and time.monotonic() < ended + 1):
         if seen_at is None and fresh():
             seen_at = time.monotonic()
@@ -89,7 +89,7 @@ def inject(server, stall, known):
         wait_until("end", lambda: any(line["phase"] == "end" for line in fresh()), 3)
     except Failure:
         pass
-    # Long enough for a second, erroneous one to appear.
+    # Long enough for an erroneous second record to appear.
     time.sleep(0.3)
     lines = fresh()
     first = lines[0]["id"]
@@ -98,7 +98,7 @@ def inject(server, stall, known):
 
 
 def stalls(program, watch):
-    """How many stalls there were, how many were found correctly, and how many records belong to no stall."""
+    """Returns the number of stalls, of correctly found ones, and of records without a stall."""
     made = found = false = 0
     worst_ms = 0.0
     with program.server(watch) as server:
@@ -137,7 +137,7 @@ def main():
     names = sys.argv[2:] or list(PROGRAMS)
     unknown = [name for name in names if name not in PROGRAMS]
     if unknown:
-        sys.exit(f"wrap: no program {', '.join(unknown)}; allowed: {', '.join(PROGRAMS)}")
+        sys.exit(f"wrap: unknown program {', '.join(unknown)}; allowed: {', '.join(PROGRAMS)}")
     if WAY not in Watch.WAYS:
         sys.exit(f"wrap: WAY={WAY}; allowed: {', '.join(Watch.WAYS)}")
     watch = Watch(lagmond, WAY)
@@ -155,15 +155,15 @@ def main():
             false += false_in_pairs
             print(f"{'wrap' if WAY == 'run' else WAY} {name} stalls={made} found={found} false={false} throughput_ratio={ratio:.4f}", flush=True)
             if found < made:
-                failed.append(f"{name}: {made - found} of {made} stalls not found as they should be")
+                failed.append(f"{name}: {made - found} of {made} stalls not found correctly")
             if false:
                 failed.append(f"{name}: {false} records without a stall")
             if decided == "missed":
-                failed.append(f"{name}: throughput ratio {ratio:.4f}, at most {high:.4f}, and not {RATIO_AT_LEAST}")
+                failed.append(f"{name}: throughput ratio {ratio:.4f}, at most {high:.4f}; required: {RATIO_AT_LEAST}")
             elif decided == "undecided":
                 undecided.append(
-                    f"{name}: throughput ratio {ratio:.4f}, but anything from {low:.4f} to {high:.4f} agrees with what was measured: "
-                    f"undecided about {RATIO_AT_LEAST}; repeat it on a machine without other work"
+                    f"{name}: throughput ratio {ratio:.4f}, interval {low:.4f} to {high:.4f}: it is undecided whether it reaches {RATIO_AT_LEAST}; "
+                    f"repeat the measurement on an idle machine"
                 )
     except Failure as failure:
         failed.append(str(failure))
