@@ -1,10 +1,10 @@
-"""Checks that a Grafana dashboard and alert rules only query what `/metrics` really serves.
+"""Checks that a Grafana dashboard and alert rules query only metrics and labels that `/metrics` serves.
 
     check_dashboard.py DASHBOARD RULES PAGE… [--prometheus URL]
 
-Every metric that a query names is in one of the pages (or made by a rule), every label that it selects, groups or shows by is one of that
-metric's, and every metric of the pages is in the dashboard. With --prometheus each query is also sent to it: it must be valid, and
-queries over served metrics must have an answer. Exits with 1 if anything differs.
+Each metric in a query must be on one of the pages, or be defined by a rule. The metric must have each label that the query selects, groups or displays
+by. The dashboard must contain every metric of the pages. With --prometheus each query is also sent to this Prometheus: it must be valid, and queries of
+served metrics must return a result. Exits with 1 if anything differs.
 """
 
 import json
@@ -34,7 +34,7 @@ def served(paths):
 
 
 def rules_of(path):
-    """The names that rules define, and every expression. Without a YAML parser: each is on its own line, or folded below `>-`."""
+    """The names that the rules define, and all expressions. Needs no YAML parser: each expression is on one line, or folded below `>-`."""
     names, expressions, lines = set(), [], open(path, encoding="utf-8").read().split("\n")
     for index, line in enumerate(lines):
         if match := re.match(r"\s*- record: (\S+)", line):
@@ -77,11 +77,11 @@ class Check:
         shown = re.findall(r"\{\{\s*(\w+)\s*\}\}", legend)
         for label in shown + [word.strip() for group in GROUPING.findall(expression) for word in group.split(",") if word.strip()]:
             if label not in known:
-                self.fail(f"{where}: no metric of it has a label {label}")
+                self.fail(f"{where}: none of its metrics has a label {label}")
         grouped = re.search(r"\bby\s*\(([^)]*)\)", expression)
         for label in shown if grouped else []:
             if label not in grouped[1].replace(" ", "").split(","):
-                self.fail(f"{where}: shows by {label}, which is added up")
+                self.fail(f"{where}: displays by {label}, which the query aggregates away")
 
     def variables(self, dashboard):
         names = {variable["name"] for variable in dashboard["templating"]["list"]}
@@ -123,7 +123,7 @@ def main(arguments):
     for where, expression, legend in queries:
         check.query(where, expression, legend)
     check.variables(dashboard)
-    # A histogram is served as its parts.
+    # A histogram is served as several metrics.
     families = {re.sub(r"_(bucket|sum|count)$", "", name) for name in check.metrics}
     missing = families - {re.sub(r"_(bucket|sum|count)$", "", name) for name in check.asked}
     if missing:
@@ -132,7 +132,7 @@ def main(arguments):
         check.query("rule", expression)
     identifiers = [panel["id"] for panel in dashboard["panels"]]
     if len(set(identifiers)) != len(identifiers):
-        check.fail("two panels have one id")
+        check.fail("two panels have the same id")
     # Metrics of targets are absent if Prometheus scrapes a lagmond without targets; rates need two scrapes.
     unanswered = [(where, expression) for where, expression, _ in queries if base and "lagmonitor_target" not in expression
                   and "lagmonitor_hang_signals" not in expression]
@@ -145,7 +145,7 @@ def main(arguments):
             break
         time.sleep(0.5)
     if unanswered:
-        check.fail(f"no answer for {', '.join(where for where, _ in unanswered)}")
+        check.fail(f"no result for {', '.join(where for where, _ in unanswered)}")
     for failure in check.failures:
         print(f"check_dashboard: {failure}", file=sys.stderr)
     if not check.failures:

@@ -2,12 +2,12 @@
 
     compare.py READER --sent FILE [--lines FILE] [--json FILE] [--journal FILE] [--fields NAMES] [--projected FILE]
 
---lines      byte for byte the same lines
---json       lines with equal JSON, whatever the order of members and the writing of numbers
---journal    what `journalctl -o json` prints: the same bytes in MESSAGE
---projected  JSON lines with the members of --fields alone; absent ones may be null or empty ({} too),
-             with --zero-is-absent 0 as well
-Each is a multiset: the order of lines is free. A line is accepted when every given file has it; lines that were not sent are an error.
+--lines      the same lines, byte for byte
+--json       lines with equal JSON, regardless of the order of members and the notation of numbers
+--journal    the output of `journalctl -o json`: the same bytes in MESSAGE
+--projected  JSON lines with only the members of --fields; absent ones may be null or empty ({} too),
+             with --zero-is-absent also 0
+Each file is a multiset: the order of lines does not matter. A line is accepted if every given file contains it. Lines that were not sent are an error.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import sys
 
 
 def plain(value):
-    """Numbers by value: 1.0 is 1."""
+    """Normalises numbers: 1.0 becomes 1."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, dict):
@@ -31,14 +31,14 @@ def canonical(line):
     try:
         return json.dumps(plain(json.loads(line)), sort_keys=True)
     except ValueError:
-        return ("no JSON", line)
+        return ("not JSON", line)
 
 
 def projected(line, fields, absent):
     try:
         whole = json.loads(line)
     except ValueError:
-        return ("no JSON", line)
+        return ("not JSON", line)
     return json.dumps({name: plain(whole[name]) for name in fields if whole.get(name) not in absent}, sort_keys=True)
 
 
@@ -70,7 +70,7 @@ def main():
     for form, key in keys.items():
         for path in getattr(given, form):
             back = collections.Counter(key(line) for line in lines(path))
-            # The input is lines, whatever the form of the output.
+            # With --journal only the output is in the journal's form; the input is always lines.
             sent_key = keys["lines"] if form == "journal" else key
             for index, line in enumerate(sent):
                 own = sent_key(line)

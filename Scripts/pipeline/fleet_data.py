@@ -1,19 +1,19 @@
-"""Lines of a fleet, reproducible from a seed, and the truth about them.
+"""Generates the lines of a fleet of hosts, reproducibly from a seed, and the expected results of queries.
 
-Five days of 10,000 hosts with two services and three releases. Delivery is at least once and in no order: lines come twice, some a day
-late, some `end` lines before their `begin`. The truth is counted here, from the arrays that the lines are generated from,
-without a database.
+Five days of 10,000 hosts with two services and three releases. Lines are delivered at least once, in no order: some arrive twice, some a day
+late, some `end` lines before their `begin`. The expected results are computed without a database, from the arrays from which the lines are
+generated.
 """
 
 import numpy
 
 HOUR_NS = 3_600_000_000_000
-# 2026-11-02, a Monday, 00:00 UTC; two weeks of ClickHouse's partitions are not needed.
+# 2026-11-02, a Monday, 00:00 UTC, so that all days are in one week of ClickHouse's partitions.
 START_NS = 1_793_577_600 * 1_000_000_000
 HOURS = 120
 HOSTS = 10_000
 FINGERPRINTS = 2_000
-# These appear only with the last release of their service.
+# These fingerprints appear only in the last release of their service.
 NEW_FINGERPRINTS = 40
 VERSIONS = ("4.7.0", "4.8.0", "4.9.0")
 SERVICES = ("shop", "search")
@@ -48,12 +48,12 @@ class Fleet:
         self.random_high = random.integers(0, 1 << 12, stalls)
         self.random_low = random.integers(0, 1 << 62, stalls)
 
-        # Which lines a stall has. A hang has a begin line, whose stack may be another; a few end with their process, and of
-        # a few of these the end line came out after all.
+        # Which lines a stall has. A hang has a begin line, whose stack may differ. A few hangs end with their process (an abandoned line), and a few
+        # of these also have an end line.
         fate = random.random(stalls)
         self.dies = self.is_hang & (fate < 0.02)
         both = self.is_hang & (fate < 0.004)
-        # Hangs in progress at the end: only a begin line.
+        # Hangs that are in progress at the end have only a begin line.
         self.goes_on = self.is_hang & (fate >= 0.02) & (fate < 0.025)
         self.begin_fingerprint = numpy.where(random.random(stalls) < 0.2, (self.fingerprint + 1) % known, self.fingerprint)
         index = numpy.arange(stalls)
@@ -82,7 +82,7 @@ class Fleet:
         self.notices = self._notices(random)
 
     def _notices(self, random):
-        """Lines about what limits held back, copies among them: time, host, fingerprint, held, milliseconds in thousandths."""
+        """Lines about suppressed stalls, including duplicates: time, host, fingerprint, number of stalls, milliseconds in thousandths."""
         count = self.count // 200
         columns = [
             START_NS + random.integers(0, HOURS * HOUR_NS, count), random.integers(0, HOSTS, count),
@@ -91,10 +91,10 @@ class Fleet:
         again = numpy.flatnonzero(random.random(count) < 0.06)
         return [numpy.concatenate([column, column[again]]) for column in columns], count
 
-    # The truth.
+    # The expected results.
 
     def duration_seen_us(self):
-        """For a stall in progress, the data of its begin line."""
+        """The duration of each stall; for a stall in progress, that of its begin line."""
         return numpy.where(self.final == BEGIN, HANG_US + 137, self.duration_us)
 
     def fingerprint_seen(self):
@@ -108,7 +108,7 @@ class Fleet:
         key = ((self.hour() * 2 + self.service) * 3 + self.version) * FINGERPRINTS + self.fingerprint_seen()
         size = HOURS * 6 * FINGERPRINTS
         stalls = numpy.bincount(key, minlength=size)
-        # A double represents sums up to 2^53 exactly.
+        # A double represents integers up to 2^53 exactly.
         time = numpy.bincount(key, weights=self.duration_seen_us().astype(numpy.float64), minlength=size).astype(numpy.int64)
         return {int(k): (int(stalls[k]), int(time[k])) for k in numpy.flatnonzero(stalls)}
 
@@ -128,7 +128,7 @@ class Fleet:
         milliseconds = start // 1_000_000
         phase = self.line_phase[first:last]
         begins = phase == BEGIN
-        # The begin line's time is a little off: the start is known better when the stall is over.
+        # The time of a begin line is slightly inaccurate: the start is known better after the stall.
         time = start + numpy.where(begins, 1_500_000, 0)
         duration = numpy.where(begins, HANG_US + 137, self.duration_us[stall])
         fingerprint = numpy.where(begins, self.begin_fingerprint[stall], self.fingerprint[stall])
@@ -182,7 +182,7 @@ def name(fingerprint):
 
 
 def frames(fingerprint, version):
-    """A stack as lagmond writes it; another release, other offsets."""
+    """A stack as lagmond writes it; its build IDs depend on the release."""
     build = f"{version + 1:040x}"
     stack = [("libc.so.6", "f" * 40, "__poll", False), ("libswiftCore.so", "e" * 40, "swift_retain", False)]
     stack += [("shop", build, f"App.function{fingerprint + depth}", True) for depth in range(4)]

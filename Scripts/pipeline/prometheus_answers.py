@@ -1,7 +1,7 @@
-"""Compares the answers of a Prometheus, over its HTTP API, with the lines.
+"""Compares the results of queries to a Prometheus, over its HTTP API, with the lines.
 
     prometheus_answers.py page URL                    prints a page
-    prometheus_answers.py compare URL LINES RULES     prints the pipeline's line; ends with 1 where anything differs
+    prometheus_answers.py compare URL LINES RULES     prints the pipeline's line; exits with 1 if anything differs
 """
 
 import json
@@ -14,13 +14,13 @@ PATIENCE_SECONDS = 60
 
 
 def get(url):
-    # No proxy: everything here is on the loopback.
+    # No proxy: all servers are on the loopback interface.
     with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=10) as answer:
         return answer.read()
 
 
 def query(base, expression):
-    """The only value of an expression; None if there is none yet."""
+    """The single value of an expression; None if it has no value yet."""
     try:
         answer = json.loads(get(f"{base}/api/v1/query?" + urllib.parse.urlencode({"query": expression})))
     except OSError:
@@ -49,16 +49,16 @@ def compare(base, lines_path, rules_path):
     count = "sum(lagmonitor_loop_stall_duration_seconds_count)"
     fine = wait_for("the counts", lambda: query(base, count) == len(ends))
     accepted = int(query(base, count) or 0)
-    # A line has whole microseconds.
+    # A line's duration is in whole microseconds.
     total = query(base, "sum(lagmonitor_stalled_seconds_total)") or 0
     if abs(total - seconds) > 0.000002 * len(ends):
-        print(f"prometheus: {total} s stalled, {seconds} by the lines", file=sys.stderr)
+        print(f"prometheus: {total} s stalled, but {seconds} s in the lines", file=sys.stderr)
         fine = False
     for cause in causes:
         expected = sum(line["cause"] == cause for line in ends)
         found = query(base, f'lagmonitor_loop_stall_duration_seconds_count{{loop="main",cause="{cause}"}}')
         if found != expected:
-            print(f"prometheus: {cause}: {found} stalls of {expected}", file=sys.stderr)
+            print(f"prometheus: {cause}: {found} stalls, expected {expected}", file=sys.stderr)
             fine = False
     fine &= wait_for("the hang", lambda: query(base, 'lagmonitor_stall_in_progress{loop="main"}') == 1)
     fine &= wait_for("up", lambda: query(base, 'up{job="lagmond"}') == 1)
@@ -68,7 +68,7 @@ def compare(base, lines_path, rules_path):
     groups = json.loads(get(f"{base}/api/v1/rules"))["data"]["groups"]
     rules = [rule for group in groups for rule in group["rules"]]
     if sorted(rule["name"] for rule in rules) != names:
-        print(f"prometheus: rules {[rule['name'] for rule in rules]}, the file has {names}", file=sys.stderr)
+        print(f"prometheus: rules {[rule['name'] for rule in rules]}, but the file has {names}", file=sys.stderr)
         fine = False
 
     def is_due():

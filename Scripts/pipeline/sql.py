@@ -1,4 +1,4 @@
-"""Statements and named queries of the examples' SQL files."""
+"""Reads statements and named queries from the examples' SQL files."""
 
 import os
 import re
@@ -18,7 +18,7 @@ def statements(name):
 
 
 def query(name, title, **parameters):
-    """The query with `-- name: title`, its parameters filled in."""
+    """The query with `-- name: title`, with its parameters replaced."""
     text = read(name).split(f"-- name: {title}\n")[1].split(";")[0]
     for key, value in parameters.items():
         text = re.sub(r"\{%s:[^}]*\}" % key, str(value), text)

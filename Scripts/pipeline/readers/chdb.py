@@ -2,7 +2,7 @@
 ''':'
 exec "$PIPELINE_HOME/venv/bin/python" "$0"
 '''
-"""ClickHouse's engine takes all lines into the tables of the example, and gives their columns back."""
+"""Inserts all lines into the tables of the example with ClickHouse's engine, and reads their columns back."""
 
 import os
 import subprocess
@@ -23,18 +23,18 @@ clickhouse = session.Session(os.path.join(work, "data"))
 for name in ("schema.sql", "hourly.sql", "sampling.sql"):
     for statement in sql.statements(name):
         clickhouse.query(statement)
-# Every line here, not every stall: nothing is merged.
+# Merges are stopped, so that the tables contain every line, not one row per stall.
 clickhouse.query("SYSTEM STOP MERGES")
 clickhouse.query(f"INSERT INTO lagmonitor.lines SELECT * FROM file('{sent}', JSONEachRow) {sql.INSERT_SETTINGS}, optimize_on_insert = 0")
 out = "SETTINGS output_format_json_quote_64bit_integers = 0, output_format_json_quote_decimals = 0, output_format_json_escape_forward_slashes = 0"
 for part, table, columns in (
     ("stalls", "lagmonitor.stalls", ", ".join("'stall' AS event" if name == "event" else name for name in stall)),
-    # A value that is missing in a line is 0 in a table.
+    # A value that a line does not have is 0 in the table.
     ("notices", "lagmonitor.notices", ", ".join(f"nullIf({n}, 0) AS {n}" if n in ("dropped", "suppressed", "count") else n for n in notice)),
 ):
     clickhouse.query(f"SELECT {columns} FROM {table} INTO OUTFILE '{work}/{part}.jsonl' FORMAT JSONEachRow {out}")
 
-# Two kinds of line, two tables: split what was sent in the same way, and add up.
+# Each of the two kinds of line has a table: splits the sent lines in the same way, and adds the results.
 with open(sent, "rb") as file:
     lines = file.read().split(b"\n")[:-1]
 accepted = 0
@@ -44,7 +44,7 @@ for part, fields, own in (
 ):
     with open(os.path.join(work, part + ".sent"), "wb") as file:
         file.writelines(line + b"\n" for line in own)
-    # A number that is 0 or not there is the same to a column.
+    # A column does not distinguish 0 from a missing number.
     done = subprocess.run(
         [sys.executable, f"{root}/Scripts/pipeline/compare.py", "chdb", "--sent", f"{work}/{part}.sent", "--zero-is-absent",
          "--projected", f"{work}/{part}.jsonl", "--fields", ",".join(fields)],

@@ -2,7 +2,7 @@
 ''':'
 exec "$PIPELINE_HOME/venv/bin/python" "$0"
 '''
-"""Every line against the schema that the built lagmond prints; the schema against that of JSON Schema 2020-12."""
+"""Validates every line against the schema that the built lagmond prints, and that schema against JSON Schema 2020-12."""
 
 import json
 import os
@@ -24,7 +24,7 @@ with open(schema_path) as file:
 with open(os.path.join(run, "all.jsonl"), "rb") as file:
     lines = file.read().split(b"\n")[:-1]
 
-# The program checks one document at a time; all lines are one array for it, so that it starts once.
+# The program checks one document at a time. All lines are combined into one array, so that it is started only once.
 with open(os.path.join(work, "array.schema.json"), "w") as file:
     json.dump({"$schema": schema["$schema"], "type": "array", "items": {"$ref": schema["$id"]}, "$defs": {"line": schema}}, file)
 
@@ -39,11 +39,11 @@ def refused(documents):
     )
     report = json.loads(done.stdout)
     if report.get("parse_errors"):
-        sys.exit(f"check-jsonschema: no JSON: {report['parse_errors']}")
+        sys.exit(f"check-jsonschema: not JSON: {report['parse_errors']}")
     return {int(error["path"].split("[")[1].split("]")[0]): error["message"] for error in report.get("errors", [])}
 
 
-# Checks that it can fail: without a required member, or with one of another type, no line passes.
+# Checks that validation can fail: a line without a required member, or with one of a wrong type, must be rejected.
 whole = json.loads(lines[0])
 for name in schema["required"]:
     without = {key: value for key, value in whole.items() if key != name}

@@ -2,9 +2,9 @@
 ''':'
 exec "$PIPELINE_HOME/venv/bin/python" "$0"
 '''
-"""Five million lines of a fleet through the tables, views and queries of Examples/pipeline/clickhouse, on ClickHouse's engine.
+"""Sends five million lines of a fleet through the tables, views and queries of Examples/pipeline/clickhouse, on ClickHouse's engine.
 
-Each answer must be exactly the generator's truth; estimates from the sample must be as accurate as they claim.
+Each result must be exactly the one that the generator expects. Estimates from the sample must be as accurate as they claim.
 """
 
 import math
@@ -40,7 +40,7 @@ def check(title, found, expected):
 
 fleet = fleet_data.Fleet(int(os.environ.get("PIPELINE_FLEET_STALLS", "4700000")), seed=20261102)
 lines = len(fleet.line_stall)
-say(f"{lines} lines about {fleet.count} stalls, {len(fleet.notices[0][0])} about others")
+say(f"{lines} lines about {fleet.count} stalls, {len(fleet.notices[0][0])} about suppressed stalls")
 
 clickhouse = session.Session(os.path.join(work, "data"))
 
@@ -57,9 +57,9 @@ def thousandths(decimal):
 
 for name in ("schema.sql", "hourly.sql", "sampling.sql"):
     for statement in sql.statements(name):
-        # The test needs no margin, an insert here is over before the next step; so hours that are not touched are left alone.
+        # Here, each insert has finished before the next step, so the refresh needs no margin, and does not recompute unchanged hours.
         clickhouse.query(statement.replace("INTERVAL 15 MINUTE", "INTERVAL 0 MINUTE"))
-# The obvious solution, for comparison: a view that sums over inserts.
+# For comparison, the obvious solution: a view that sums over inserts.
 clickhouse.query("""CREATE TABLE lagmonitor.naive (hour DateTime('UTC'), fingerprint String, stalls UInt64, stalled_ms Decimal(38, 3))
     ENGINE = SummingMergeTree ORDER BY (hour, fingerprint)""")
 clickhouse.query("""CREATE MATERIALIZED VIEW lagmonitor.lines_to_naive TO lagmonitor.naive AS
@@ -89,7 +89,7 @@ path = os.path.join(work, "notices.jsonl")
 fleet.write_notices(path)
 insert(path)
 
-# Lines that came in, counted by the view that counts lines; and the other lines, before copies of them are merged.
+# The number of accepted lines, counted by the view that counts lines.
 naive_lines, naive_ms = rows("SELECT sum(stalls), sum(stalled_ms) FROM lagmonitor.naive")[0]
 accepted = int(naive_lines)
 
@@ -115,7 +115,7 @@ for key, value in fleet.hourly().items():
     expected[where] = value
 check(f"{len(expected)} groups by fingerprint and hour", hourly, expected)
 made = int(rows("SELECT count() FROM lagmonitor.stalls_hourly_made")[0][0])
-say(f"{made} rows are stored for them: what was made before goes when ClickHouse merges, groups that are gone stay and are not shown")
+say(f"{made} rows are stored for them: ClickHouse removes old versions when it merges; rows of groups that no longer exist stay, but are not shown")
 
 fingerprint, duration = fleet.fingerprint_seen(), fleet.duration_seen_us()
 for number, service in enumerate(fleet_data.SERVICES):
@@ -152,17 +152,18 @@ check(
     [(int(stalls_by_hour[hour]), int(by_hour[hour]), int(by_hour[hour]), int(held[hour])) for hour in range(since_hour, fleet_data.HOURS)],
 )
 check(
-    "what goes on",
+    "stalls in progress",
     len(rows(sql.query("queries.sql", "in_progress", since=since))),
     int((recent & (fleet.final == fleet_data.BEGIN)).sum()),
 )
 
-# The sample: which stalls are in it is known, so the sums are exact; how far they are from the truth is what the error speaks of.
+# It is known which stalls are in the sample, so its sums must be exact. The estimated error must describe their distance from the sums of all stalls.
 ended = fleet.final != fleet_data.BEGIN
 weight = numpy.where((fleet.final == fleet_data.ABANDONED) | (fleet.duration_us >= 1_000_000), 1, 16)
-# An abandoned line stays where an end line of the same stall is not in the sample; here every such stall is a hang and in it.
+# If a stall has an abandoned and an end line, and the sample lacks the end line, it keeps the abandoned line. Here all such stalls are hangs, whose end
+# lines are in the sample.
 kept = ended & ((weight == 1) | (fleet.random_low & 15 == 0))
-say(f"the sample has {kept.sum() / ended.sum():.1%} of the stalls")
+say(f"the sample contains {kept.sum() / ended.sum():.1%} of the stalls")
 answer = {row[0]: row[1:] for row in rows(sql.query("sampling.sql", "estimated"))}
 
 
@@ -181,7 +182,7 @@ check(
 true_stalls, true_time = sums(ended, one), sums(ended, duration.astype(float))
 thinned = sums(kept & (weight == 16), one)
 for title, truth, column, unit in (("stalls", true_stalls, 0, 1), ("time", true_time, 2, 1000)):
-    # The error cannot be computed for a few thinned stalls.
+    # The error cannot be estimated from only a few sampled stalls.
     judged = [f for f in there if thinned[f] >= 30]
     inside = sum(
         abs(float(answer[names[f]][column]) * unit - truth[f]) <= 1.96 * float(answer[names[f]][column + 1]) * unit for f in judged
@@ -192,7 +193,7 @@ for title, truth, column, unit in (("stalls", true_stalls, 0, 1), ("time", true_
     share = inside / max(1, len(judged))
     say(f"{title} in all: estimate off by {off / truth.sum():+.3%}, standard error {error / truth.sum():.3%}; "
         f"{share:.1%} of {len(judged)} fingerprints within 1.96 standard errors (95 % expected)")
-    # With few groups, all may be within the bounds.
+    # With few groups, the share may be 100 %.
     if not (0.92 <= share and (share <= 0.98 or len(judged) < 100) and abs(off) <= 3 * error):
         wrong.append(f"sampling: {title}")
 

@@ -2,14 +2,14 @@
 ''':'
 exec "$PIPELINE_HOME/venv/bin/python" "$0"
 '''
-"""DuckDB finds the types of all lines by itself, and gives them back: once as JSON, once as columns."""
+"""DuckDB infers the types of all lines, and writes the lines back: once as JSON, once as columns."""
 
 import json
 import os
 import subprocess
 import sys
 
-# Not the folder of this file, which has this file's own name in it.
+# Replaces this file's folder in the search path, because this file has the name of the module duckdb.
 sys.path.pop(0)
 import duckdb
 
