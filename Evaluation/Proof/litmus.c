@@ -1,14 +1,14 @@
-// The memory order that the protocol relies on: runs each pair of threads below in every order that the machine allows.
+// Tests the memory order that the protocol relies on: runs each pair of threads below in every order that the machine allows.
 //
-// The machine: an instruction is performed (a load takes its value, a store becomes visible to all) at any time, also before an older one of its
-// thread unless the architecture keeps the two in order. A load takes the value of an older store of its own thread to the same address,
-// even before that is visible.
-//   x86-64 (TSO): only a store may be passed, and only by a load; a locked instruction, XCHG included, is not passed.
-//   AArch64 (other-multi-copy atomic, no dependencies): anything may pass anything but an access to the same place; LDAR is not passed by what is
-//   younger, STLR does not pass what is older, LDAR does not pass an older STLR (LDAPR does), an atomic access with both orders is both.
+// The machine: an instruction may be performed (a load takes its value, a store becomes visible to all) at any time, even before an older instruction
+// of its thread, unless the architecture keeps the two in order. A load takes the value of an older store of its own thread to the same address,
+// even before that store is visible.
+//   x86-64 (TSO): only loads may pass older instructions, and only stores; nothing passes a locked instruction, including XCHG.
+//   AArch64 (other-multi-copy atomic, no dependencies): an instruction may pass any older one except an access to the same address. Nothing passes an
+//   older LDAR. STLR passes nothing. LDAR does not pass an older STLR (LDAPR does). An atomic access with both orders is LDAR and STLR.
 // `run` checks that the compiler generates these instructions from CLagBeacon.
 //
-//     litmus NAME    prints the number of states and whether the forbidden outcome was reached; 0: as expected, 1: not.
+//     litmus NAME    prints the number of states and whether the forbidden outcome was reached; exits with 0 if that is as expected, else with 1.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,9 +17,9 @@
 enum { MAX_THREADS = 2, MAX_STEPS = 6, PLACES = 6, REGISTERS = 6 };
 
 typedef enum { END, LOAD, STORE, OR, ADD, TAKE } kind;
-// Of x86: LOCKED. Of AArch64: ACQUIRE is LDAR, ACQUIRE_PC is LDAPR, RELEASE is STLR, both bits an LSE instruction or an LDAXR/STLXR pair.
+// On x86: LOCKED. On AArch64: ACQUIRE is LDAR, ACQUIRE_PC is LDAPR, RELEASE is STLR, both bits are an LSE instruction or an LDAXR/STLXR pair.
 enum { PLAIN = 0, ACQUIRE = 1, RELEASE = 2, ACQUIRE_PC = 4, LOCKED = 8, BOTH = ACQUIRE | RELEASE };
-typedef struct { kind kind; uint8_t place, value, order; } step;  // of a LOAD and TAKE (exchange with 0) value is the register
+typedef struct { kind kind; uint8_t place, value, order; } step;  // for LOAD and TAKE (exchange with 0), value is the register
 typedef struct {
     const char *name, *says;
     int is_arm, is_expected;
@@ -29,15 +29,15 @@ typedef struct {
 
 enum { WORD, ARMED, POSTS, WAITERS, COUNT, SINCE };
 
-// Parked although the loop works: the loop saw no arming (r0), the watchdog no new word (r1).
+// The watchdog is parked although the loop works: the loop did not see the arming (r0), and the watchdog did not see the new word (r1).
 static int missed(const uint8_t *r, const uint8_t *m) { (void)m; return r[0] == 0 && r[1] == 0; }
-// Asleep although it was posted: the post saw no waiter (r0), the waiter no post (r1).
+// The waiter sleeps despite a post: the post did not see the waiter (r0), and the waiter did not see the post (r1).
 static int asleep(const uint8_t *r, const uint8_t *m) { (void)m; return r[0] == 0 && r[1] == 0; }
-// The word shows that the stretch is over (r0), but its record is missing (r1).
+// The word shows that the stretch has ended (r0), but its record is missing (r1).
 static int no_note(const uint8_t *r, const uint8_t *m) { (void)m; return r[0] == 1 && r[1] == 0; }
-// The posts were taken, that of the stop among them (posts are 0), and the stop was not seen (r0).
+// All posts were taken, including that of the stop (posts are 0), but the stop was not seen (r0).
 static int stop_unseen(const uint8_t *r, const uint8_t *m) { return r[0] == 0 && m[POSTS] == 0; }
-// The younger note's beginning (r0) with the count of the older ones (r1).
+// The newer record's start (r0), with the count of the older records (r1).
 static int torn(const uint8_t *r, const uint8_t *m) { (void)m; return r[0] == 1 && r[1] == 0; }
 
 #define LOOP_WAKES_X86 {{STORE, WORD, 1, LOCKED}, {LOAD, ARMED, 0, PLAIN}}
@@ -51,9 +51,9 @@ static const test tests[] = {
     // The same for a release store: clb_beacon_store.
     {"x86-arm-released", "publish", 0, 1, {{{STORE, WORD, 1, PLAIN}, {LOAD, ARMED, 0, PLAIN}}, {{OR, ARMED, 1, LOCKED}, {LOAD, WORD, 1, PLAIN}}}, missed},
     {"aarch64-arm-released", "publish", 1, 1, {{{STORE, WORD, 1, RELEASE}, {LOAD, ARMED, 0, PLAIN}}, {{OR, ARMED, 1, BOTH}, {LOAD, WORD, 1, ACQUIRE}}}, missed},
-    // The effect of LDAPR instead of LDAR: sequentially consistent loads must not be compiled to it.
+    // With LDAPR instead of LDAR the outcome is reached: sequentially consistent loads must not be compiled to LDAPR.
     {"aarch64-arm-ldapr", "rcpc", 1, 1, {{{STORE, WORD, 1, RELEASE}, {LOAD, ARMED, 0, ACQUIRE_PC}}, {{OR, ARMED, 1, BOTH}, {LOAD, WORD, 1, ACQUIRE}}}, missed},
-    // A plain arming.
+    // Arming with a plain store.
     {"x86-arm-plain", "arm", 0, 1, {LOOP_WAKES_X86, {{STORE, ARMED, 1, PLAIN}, {LOAD, WORD, 1, PLAIN}}}, missed},
     {"aarch64-arm-plain", "arm", 1, 1, {LOOP_WAKES_ARM, {{STORE, ARMED, 1, PLAIN}, {LOAD, WORD, 1, ACQUIRE}}}, missed},
     // clb_waker_post against clb_waker_wait.
@@ -64,12 +64,12 @@ static const test tests[] = {
     {"x86-note", "note", 0, 0, {{{STORE, COUNT, 1, PLAIN}, {STORE, WORD, 1, PLAIN}}, {{LOAD, WORD, 0, PLAIN}, {LOAD, COUNT, 1, PLAIN}}}, no_note},
     {"aarch64-note", "note", 1, 0, {{{STORE, COUNT, 1, RELEASE}, {STORE, WORD, 1, RELEASE}}, {{LOAD, WORD, 0, ACQUIRE}, {LOAD, COUNT, 1, ACQUIRE}}}, no_note},
     {"aarch64-note-relaxed", "note", 1, 1, {{{STORE, COUNT, 1, RELEASE}, {STORE, WORD, 1, PLAIN}}, {{LOAD, WORD, 0, ACQUIRE}, {LOAD, COUNT, 1, ACQUIRE}}}, no_note},
-    // Watchdog.stop against clb_waker_drain and Watchdog.stopping, which RCpc may load early: a store in place of the exchange would not do.
+    // Watchdog.stop against clb_waker_drain and Watchdog.stopping, which an RCpc load may read early: a store instead of the exchange would not suffice.
     {"x86-stop", "stop", 0, 0, {{{STORE, STOPPING, 1, PLAIN}, {ADD, POSTS, 1, LOCKED}}, {{STORE, POSTS, 0, LOCKED}, {LOAD, STOPPING, 0, PLAIN}}}, stop_unseen},
     {"aarch64-stop-store", "rcpc", 1, 1, {{{STORE, STOPPING, 1, RELEASE}, {ADD, POSTS, 1, BOTH}}, {{STORE, POSTS, 0, RELEASE}, {LOAD, STOPPING, 0, ACQUIRE_PC}}}, stop_unseen},
     {"aarch64-stop", "stop", 1, 0, {{{STORE, STOPPING, 1, RELEASE}, {ADD, POSTS, 1, BOTH}}, {{TAKE, POSTS, 1, BOTH}, {LOAD, STOPPING, 0, ACQUIRE_PC}}}, stop_unseen},
-    // clb_beacon_record_stretch, the note that takes the place of an older one, against clb_beacon_read_stretch. What keeps them in order is time: a
-    // threshold lies between the two stores.
+    // clb_beacon_record_stretch, with a record that replaces an older one, against clb_beacon_read_stretch. Only time keeps them in order: the threshold
+    // lies between the two stores.
     {"x86-note-reuse", "reuse", 0, 0, {{{STORE, COUNT, 1, PLAIN}, {STORE, SINCE, 1, PLAIN}}, {{LOAD, SINCE, 0, PLAIN}, {LOAD, COUNT, 1, PLAIN}}}, torn},
     {"aarch64-note-reuse-at-once", "reuse", 1, 1, {{{STORE, COUNT, 1, RELEASE}, {STORE, SINCE, 1, PLAIN}}, {{LOAD, SINCE, 0, ACQUIRE}, {LOAD, COUNT, 1, PLAIN}}}, torn},
 };
@@ -87,7 +87,7 @@ static int is_ordered(const test *test, step older, step younger) {
     return older.order & RELEASE && younger.order & ACQUIRE;
 }
 
-// All states that were seen: few enough for a list.
+// All states that were visited; few enough for a list.
 static machine seen[4096];
 static int seen_count, bad_count;
 

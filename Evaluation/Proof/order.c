@@ -1,4 +1,4 @@
-// Source for the instructions that `run` checks: the two sides of the store/arm pair, each as one function.
+// The source of the instructions that `run` checks: the two sides of the store/arm pair, each in a function.
 #include "clb_beacon.h"
 
 int proof_wake(clb_beacon *beacon, uint64_t now_ns) { return clb_beacon_store_strongly(beacon, CLB_ACTIVITY_AFTER_WAITING, now_ns); }

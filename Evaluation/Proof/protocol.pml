@@ -1,16 +1,16 @@
 /*
- * The protocol between a loop, the watchdog, the reporter and who stops them, for SPIN. README.md says what is in it and what is not.
+ * A model for SPIN of the protocol between a loop, the watchdog, the reporter, and the owner that stops them. README.md lists what it covers.
  *
- * One step of a process is one access to memory that others have too. The loop's plain and release stores go through a store buffer:
- * in its order (x86), or with WEAK in any order that a release store allows (AArch64). The watchdog's loads are sequentially consistent
- * or acquire loads, and its stores to what the loop reads are atomic read-modify-writes: it needs no buffer.
+ * One step of a process is one access to shared memory. The loop's plain and release stores go through a store buffer: in order (x86), or with WEAK in
+ * any order that a release store allows (AArch64). The watchdog's loads are sequentially consistent or acquire loads, and its stores to data that the loop
+ * reads are atomic read-modify-writes, so the watchdog needs no buffer.
  *
- * Time. The loop's activities are numbered by the beacon's sequence, and the number of an activity is the time at which it began: stretch k
- * begins at k and ends at k + 1. A stretch that lasts for the threshold is a bit in `longs`; by then all stores from before it are
- * visible, because a threshold is milliseconds and a store buffer's delay is not.
+ * Time: the loop's activities are numbered by the beacon's sequence, and the number of an activity is the time at which it began: stretch k begins at k and
+ * ends at k + 1. A stretch that reaches the threshold is a bit in `longs`; by then all earlier stores are visible, because a threshold is milliseconds, and
+ * a store buffer's delay is much shorter.
  *
- * Parameters: STEPS (stretches of work), RING (clb_beacon.stretches), WEAK, MUTANT_REPLAY_DROPS (as StallDetector.replay is), EXACT_END (checks late_end),
- * NOTES (no arming: a scan at any time), STOP (with owner and reporter; memory without buffers, the waker a semaphore), and one MUTANT_... at a time.
+ * Parameters: STEPS (stretches of work), RING (clb_beacon.stretches), WEAK, EXACT_END (checks late_end), NOTES (no arming: a scan at any time), STOP (with
+ * owner and reporter; memory without buffers, the waker is a semaphore), and at most one MUTANT_....
  */
 #ifndef STEPS
 #define STEPS 4
@@ -56,10 +56,10 @@ mtype = { watched, ending, retired, free };
 mtype state = watched;
 bool registered = true;
 
-/* EpisodeQueue.ready, Reporter.semaphore, Reporter.stopping, the threads' ends. */
+/* EpisodeQueue.ready, Reporter.semaphore, Reporter.stopping, the ends of the threads. */
 #ifdef STOP
 chan ready = [STEPS + 1] of { byte };
-/* The reporter wakes for other loops as well: once at any time. */
+/* The reporter also wakes for other loops: once, at any time. */
 bool notified = true;
 bool reporterStopping, reporterEnded;
 #endif
@@ -69,12 +69,12 @@ bool watchdogEnded, ended;
 byte bufferedField[BUFFERED], bufferedValue[BUFFERED];
 byte buffered;
 
-/* The truth, which no code reads. */
-byte present;            /* what time it is: the number of the loop's latest activity */
-byte running;            /* of which activity the loop's thread runs code */
-byte longs;              /* stretches that lasted for the threshold */
+/* The truth, which the modelled code does not read. */
+byte present;            /* the current time: the number of the loop's latest activity */
+byte running;            /* the activity whose code the loop's thread runs */
+byte longs;              /* stretches that reached the threshold */
 bool hangFound;
-byte reported;           /* stalls that were given to the reporter */
+byte reported;           /* stalls that were passed to the reporter */
 #ifdef STOP
 byte delivered;          /* stalls that the reporter has passed on */
 #define REQUIRED reported
@@ -82,15 +82,15 @@ byte delivered;          /* stalls that the reporter has passed on */
 #define delivered reported
 #define REQUIRED longs
 #endif
-byte excused;            /* whose end may be inexact: its note may have been overwritten, as RING allows */
-byte covered;            /* the other stretches in a reported stall whose end was inexact */
-byte counted;            /* notes that were overwritten, which the watch counts as dropped */
+byte excused;            /* stalls whose end may be inexact, because their record may have been overwritten, as RING allows */
+byte covered;            /* the other stretches inside a reported stall whose end was inexact */
+byte counted;            /* overwritten records, which the watch counts as dropped */
 bool loopHangs, loopEnded, wakerFreed, isPatient;
 #define HAS(set, number) (((set) >> (number)) & 1)
 #define MEMBERS(set) (HAS(set, 0) + HAS(set, 1) + HAS(set, 2) + HAS(set, 3) + HAS(set, 4) + HAS(set, 5) + HAS(set, 6) + HAS(set, 7))
 #define BEACON_FREED (loopEnded && !registered)
 
-/* The properties, by name: each is an assertion that this stays false. */
+/* The properties, by name: each variable must stay false, which is asserted. */
 bool lost_wakeup, lost_request, reported_twice, stall_lost, other_stack, used_after_stop, false_stall, torn_note, late_end;
 
 /* ---- The loop's memory ---- */
@@ -130,7 +130,7 @@ end:
     do
     :: atomic { buffered > 0 -> drain(0) }
 #ifdef WEAK
-    /* A later store may pass those before it, unless it is a release store or to the same place. */
+    /* A later store may pass earlier ones, unless it is a release store or to the same place. */
     :: atomic { MAY_PASS(1) && DIFFERS(0, 1) -> drain(1) }
     :: atomic { MAY_PASS(2) && DIFFERS(0, 2) && DIFFERS(1, 2) -> drain(2) }
 #endif
@@ -140,7 +140,7 @@ end:
 
 /* ---- Posts ---- */
 
-/* clb_waker_post. Of the loop, an atomic operation that waits for its buffer. */
+/* clb_waker_post. In the loop, this is an atomic operation, which waits until the store buffer is empty. */
 inline post(isOfLoop) {
     atomic { !(isOfLoop) || buffered == 0 -> used_after_stop = wakerFreed; assert(!used_after_stop); posts++ }
 #ifndef STOP
@@ -156,7 +156,7 @@ inline post(isOfLoop) {
 
 /* ---- The loop's thread ---- */
 
-/* clb_beacon_notify, clb_beacon_answer: whatever the activity, an arming for any is answered. */
+/* clb_beacon_notify, clb_beacon_answer: arming for any activity is answered at every activity. */
 inline answer() {
 #ifdef NOTES
     skip
@@ -178,7 +178,7 @@ inline answer() {
 #endif
 }
 
-/* clb_beacon_record_stretch, of the stretch before the present activity. */
+/* clb_beacon_record_stretch, for the stretch before the current activity. */
 inline recordStretch() {
 #ifdef STOP
     skip
@@ -231,7 +231,7 @@ proctype Loop() {
         :: atomic { buffered == 0 -> longs = longs | (1 << present) }
 #if !defined(NOTES) && !defined(STOP)
         :: atomic { buffered == 0 -> longs = longs | (1 << present); loopHangs = true };
-            /* A hang: it ends when it was found, or when no watchdog runs. */
+            /* A hang: it ends when the watchdog has found it, or when it is no longer watched. */
             atomic { hangFound || state != watched -> loopHangs = false; hangFound = false }
 #endif
         fi;
@@ -285,7 +285,7 @@ inline report(since) {
 #endif
 }
 
-/* StallDetector.close, beginAll: nothing before `until` counts any more. */
+/* StallDetector.close, beginAll: time before `until` is ignored from now on. */
 inline endStall(until) {
     d_step {
 #ifdef EXACT_END
@@ -309,14 +309,14 @@ inline beginInterval() {
     }
 }
 
-/* Watch.sampleStack: the capture, and whether its stack is kept (isStillStalled). */
+/* Watch.sampleStack: the capture, and the decision whether its stack is kept (isStillStalled). */
 inline sampleStack() {
 #ifdef STOP
     skip
 #else
     /*
-     * Passive: the thread is asleep in the kernel throughout. By signal: the handler runs on the loop's thread and publishes its copy with a
-     * release store. Either way what the loop stored before is visible once the copy is.
+     * Passive capture: the thread sleeps in the kernel all the time. By signal: the handler runs on the loop's thread and publishes its copy with a
+     * release store. In both cases the loop's earlier stores are visible when the copy is.
      */
     sampled = running;
     atomic { NUMBER(beacon[WORD]) >= sampled -> skip };
@@ -386,7 +386,7 @@ inline replay() {
 #else
         :: again - stretchCount >= RING - 1 ->
 #endif
-            /* Overwritten: more stalls were over since the last observation than can be read. Each is counted, but for the one in progress. */
+            /* Overwritten: more stalls ended since the last observation than can be read. Each is counted, except the one in progress. */
 #ifdef MUTANT_LOST_UNCOUNTED
             excused = excused | longs
 #else
@@ -403,7 +403,7 @@ inline replay() {
 #endif
 }
 
-/* Watch.observe. `now` is the time; `longsSeen`: which thresholds had passed when the scan began. */
+/* Watch.observe. `now` is the time; `longsSeen`: the stretches that had reached the threshold when the scan began. */
 inline observe() {
     hasChanged = word != lastWord;
     if
@@ -463,13 +463,13 @@ inline visitClosely() {
     read();
     d_step {
         wasChanged = word != lastWord;
-        /* The end of a stall may be younger than the beginning of this scan. */
+        /* The end of a stall may be later than the start of this scan. */
         if :: wasChanged && condition == stalled -> now = present :: else fi
     };
     observe();
     if
     :: condition == stalled ->
-        /* Arm, then read again. */
+        /* Arms, then reads again. */
         arm();
         read();
         if
@@ -557,7 +557,7 @@ inline scan() {
     }
 }
 
-/* clb_waker_wait, clb_waker_wait_as, clb_waker_take. Without a deadline it ends with a post alone; with one at any time. */
+/* clb_waker_wait, clb_waker_wait_as, clb_waker_take. Without a deadline only a post ends the wait; with a deadline it may end at any time. */
 inline wait() {
 #ifdef STOP
     atomic { posts > 0 || hasDeadline -> isPosted = posts > 0; posts = (posts > 0 -> posts - 1 : 0) }
@@ -568,7 +568,7 @@ inline wait() {
     do
     :: atomic { posts > 0 -> posts--; isPosted = true; break }
     :: atomic { posts == 0 -> skip };
-        /* FUTEX_WAIT_BITSET: the kernel compares the word and puts the thread to sleep in one step. */
+        /* FUTEX_WAIT_BITSET: the kernel compares the word and suspends the thread in one step. */
         if
         :: atomic { posts != 0 -> skip }
         :: atomic { posts == 0 -> asleep = true };
@@ -668,7 +668,7 @@ proctype Reporter() {
         };
         do
         :: atomic { nempty(ready) -> ready?since };
-            /* Without a registration it has no owner, and is not delivered. */
+            /* Without a registration a stall has no owner, and is not delivered. */
             d_step { if :: registered -> delivered = delivered | (1 << since) :: else fi; since = 0 }
         :: atomic { empty(ready) -> break }
         od;
@@ -687,7 +687,7 @@ proctype Reporter() {
     reporterEnded = true
 }
 
-/* ---- Who watches ---- */
+/* ---- The owner of the watch ---- */
 
 /* WatchRegistry.end, Watchdog.wake */
 inline endWatch() {
@@ -731,7 +731,7 @@ proctype Owner() {
 
 #endif
 
-/* ---- The judge: when nothing can go on ---- */
+/* ---- The judge, which runs when no other process can continue ---- */
 
 active proctype Judge() {
     timeout;

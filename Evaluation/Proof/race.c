@@ -1,5 +1,5 @@
-// The real fast path, slow path and waker of CLagBeacon under ThreadSanitizer: a loop, a watchdog that parks without a deadline, and a stop.
-// Ends with 66 when the tool reports a race, with 1 when a wake-up was lost. SEEDED_RACE: the watchdog reads one field plainly.
+// Runs the real fast path, slow path and waker of CLagBeacon under ThreadSanitizer: a loop, a watchdog that parks without a deadline, and a stop.
+// Exits with 66 if ThreadSanitizer reports a race, with 1 if a wake-up is lost. SEEDED_RACE: the watchdog reads one field with a plain load.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static uint64_t seen, notes, scans;
 
 static uint64_t now(void) { return clb_now_ns(); }
 
-// A stretch of work that lasts until the watchdog has seen it: a wake-up that is lost shows.
+// A stretch of work that lasts until the watchdog has seen it, which reveals a lost wake-up.
 static void hang(void) {
     uint64_t word = clb_beacon_word(beacon), limit = now() + LOST_SECONDS * UINT64_C(1000000000);
     while (__atomic_load_n(&seen, __ATOMIC_RELAXED) != word && !__atomic_load_n(&has_stopped, __ATOMIC_RELAXED)) {
@@ -75,7 +75,7 @@ static void *watchdog(void *unused) {
 int main(void) {
     beacon = clb_beacon_create();
     waker = clb_waker_create();
-    // Every other stretch or so is as long as that.
+    // About half of the stretches exceed this limit.
     clb_beacon_limit(beacon, 2000);
     for (int run = 0; run < 4; run++) {
         pthread_t threads[2];
@@ -83,7 +83,7 @@ int main(void) {
         __atomic_store_n(&has_stopped, 0, __ATOMIC_RELAXED);
         clb_waker_drain(waker);
         if (pthread_create(&threads[0], NULL, loop, NULL) != 0 || pthread_create(&threads[1], NULL, watchdog, NULL) != 0) return 69;
-        // In the first runs the watchdog ends before the loop, which posts once more.
+        // In the first runs the watchdog ends before the loop, which posts again afterwards.
         if (run < 2) nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
         else pthread_join(threads[0], NULL);
         __atomic_store_n(&stopping, 1, __ATOMIC_RELEASE);

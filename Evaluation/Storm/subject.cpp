@@ -1,9 +1,9 @@
-// A host for `make storm`: an epoll loop that stalls, in a process that makes watching hard.
+// The watched program of `make storm`: an epoll loop that stalls, in a process that makes watching hard.
 //
 //     subject KIND STALLS STALL_MS IDLE_MS [TRUTH]
 //
-// Prints at its end what it did; that is the same with and without a watcher, or it was harmed. TRUTH gets a line a stall, when it is over: its start
-// (CLOCK_MONOTONIC) and its length in microseconds.
+// Prints at its end the number of stalls and of errors. If lagmond does no harm, the output is the same with and without it. Writes a line to TRUTH after each
+// stall: its start (CLOCK_MONOTONIC) and its duration in microseconds.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,7 @@
 #include <stdexcept>
 
 static std::atomic<bool> is_over{false};
-// Calls that failed though nothing was wrong: a sleep that was cut short, a churn that broke.
+// Calls that failed without a reason of their own: an interrupted sleep, a failed operation of the background threads.
 static std::atomic<int> errors{0};
 static std::atomic<long> ticks{0};
 static uint64_t deadline_us;
@@ -56,7 +56,7 @@ static void sleep_to_deadline() {
     expect(clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, nullptr) == 0);
 }
 
-// A profiler's signals cut sleeps short, with and without a watcher.
+// Used with the profiler, because its signals would interrupt sleeps, with and without lagmond.
 __attribute__((noinline)) static void compute() {
     volatile uint64_t sum = 0;
     while (now_us() < deadline_us) {
@@ -185,7 +185,7 @@ static void exhaust_address_space() {
 static void exhaust_processes() {
     if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) impossible("setuid");
     limit(RLIMIT_NPROC, 1);
-    // The user of this process may have others.
+    // The limit also counts other processes of this user.
     pid_t child = fork();
     if (child == 0) _exit(0);
     if (child > 0) {
@@ -209,7 +209,7 @@ static void exhaust_file_size() {
 }
 
 static void exhaust_group() {
-    // Up to nine tenths of the limit of the memory group that it is in.
+    // Uses nine tenths of the memory limit of its control group.
     FILE *file = fopen("/proc/self/cgroup", "r");
     char line[512], path[1024] = "";
     while (file != nullptr && fgets(line, sizeof line, file) != nullptr) {
@@ -219,7 +219,7 @@ static void exhaust_group() {
     if (file != nullptr) fclose(file);
     long bytes = 0;
     file = fopen(path, "r");
-    if (file == nullptr || fscanf(file, "%ld", &bytes) != 1) impossible("no limit of memory");
+    if (file == nullptr || fscanf(file, "%ld", &bytes) != 1) impossible("no memory limit");
     fclose(file);
     bytes = bytes / 10 * 9;
     char *memory = (char *)mmap(nullptr, (size_t)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -237,7 +237,7 @@ static void *resolve(void *) {
     uffd_msg message;
     while (read(faults, &message, sizeof message) == sizeof message) {
         uint64_t page = message.arg.pagefault.address & ~(uint64_t)4095;
-        // The host itself writes to its pages, and is served at once; a reader of the gap waits half a second.
+        // The host only writes to its pages, and gets a page immediately; a reader of the gap waits half a second.
         if (!(message.arg.pagefault.flags & UFFD_PAGEFAULT_FLAG_WRITE)) usleep(500000);
         uffdio_zeropage fill = {{page, 4096}, 0, 0};
         ioctl(faults, UFFDIO_ZEROPAGE, &fill);
@@ -256,7 +256,7 @@ static void make_fault_stack() {
     start(resolve);
 }
 
-// Its frame has pages that were never touched.
+// Its frame contains pages that were never accessed.
 __attribute__((noinline)) static void stall_above_gap() {
     volatile char gap[GAP_BYTES];
     gap[0] = 1;
@@ -271,7 +271,7 @@ __attribute__((noinline)) static void compute_above_gap() {
     expect(gap[0] == 1);
 }
 
-// MARK: A stack of which every page is there
+// MARK: A stack with all pages present
 
 static void lock_memory() {
     if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0) impossible("mlockall");
@@ -283,7 +283,7 @@ __attribute__((noinline)) static int recurse(int depth) {
     return depth == 0 ? block[0] : recurse(depth - 1) + block[0];
 }
 
-// Down to a few pages above the end, once.
+// Uses the stack once, down to a few pages above its end.
 static void recurse_once() {
     rlimit stack;
     expect(getrlimit(RLIMIT_STACK, &stack) == 0);
@@ -336,7 +336,7 @@ static void *run(void *argument) {
     int loop = epoll_create1(EPOLL_CLOEXEC);
     epoll_event event = {EPOLLIN, {}};
     if (timer < 0 || loop < 0 || epoll_ctl(loop, EPOLL_CTL_ADD, timer, &event) != 0) impossible("epoll");
-    // Iterations without a stall first, and the number between two stalls.
+    // The first 20 iterations have no stall; each later iteration has one.
     if (plan.kind->prepare != nullptr) plan.kind->prepare();
     if (plan.kind->background != nullptr) start(plan.kind->background);
     for (int turn = 0, stalls = 0; stalls < plan.stalls; turn++) {

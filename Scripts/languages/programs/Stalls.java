@@ -1,5 +1,5 @@
-// Stalls of known method and line: Stalls SCENARIO ROUNDS TRUTH LEAD. A selector rests between them, and LEAD seconds before; of each stall TRUTH gets begin
-// and end.
+// Stalls with a known method and line: Stalls SCENARIO ROUNDS TRUTH LEAD. A selector waits between the stalls, and LEAD seconds before the first. Writes
+// the start and end of each stall to TRUTH.
 import java.io.FileWriter;
 import java.io.InputStream;
 import java.io.PrintWriter;
@@ -68,7 +68,7 @@ public class Stalls {
         }
     }
 
-    // Both are native methods, which the interpreter calls.
+    // Both methods end in native methods, which the interpreter calls.
     static void readChannel(long milliseconds) throws Exception {
         try (ServerSocketChannel server = ServerSocketChannel.open().bind(new InetSocketAddress("127.0.0.1", 0));
             SocketChannel client = SocketChannel.open(server.getLocalAddress()); SocketChannel peer = server.accept()) {
@@ -171,14 +171,14 @@ public class Stalls {
         server.bind(new InetSocketAddress("127.0.0.1", 0));
         server.configureBlocking(false);
         server.register(selector, SelectionKey.OP_ACCEPT);
-        // What computes is compiled then; the others have their classes, and run in the interpreter at first.
+        // After the warm-up, methods that compute are compiled; for the others only the classes are loaded, so they run in the interpreter.
         int calls = name.matches("arithmetic|recursion|array") ? WARM_UP_CALLS : 1;
         for (int number = 0; number < calls; number++) stall(name, 0);
         try (PrintWriter truth = new PrintWriter(new FileWriter(arguments[2]), true)) {
             rest(selector, (int) (Double.parseDouble(arguments[3]) * 1000 / REST_MILLISECONDS));
             for (int round = 0; round < Integer.parseInt(arguments[1]); round++) {
                 rest(selector, RESTS);
-                // A client waits meanwhile.
+                // A client waits during the stall.
                 Socket client = new Socket("127.0.0.1", ((InetSocketAddress) server.getLocalAddress()).getPort());
                 long begin = System.nanoTime();
                 stall(name, 100);

@@ -1,4 +1,4 @@
-// More stalls for stalls.go: of goroutines that wait for others, and in functions of Go's runtime on its own stack.
+// More stalls for stalls.go: goroutines that wait for others, and functions of Go's runtime that run on its own stack.
 package main
 
 import (

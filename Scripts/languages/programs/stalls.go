@@ -1,5 +1,5 @@
-// Stalls of known function and line: stalls SCENARIO ROUNDS TRUTH LEAD. A loop on its own thread rests between them, and LEAD seconds before; the begin
-// and end of each stall are written to TRUTH.
+// Stalls with a known function and line: stalls SCENARIO ROUNDS TRUTH LEAD. A loop on its own thread waits between the stalls, and LEAD seconds before the
+// first. Writes the start and end of each stall to TRUTH.
 package main
 
 import (
@@ -247,7 +247,7 @@ func monotonic() int64 {
 	return now.Nano()
 }
 
-// The loop is on the main thread, and stays there: that is the one that can be named.
+// Keeps the loop on the main thread, because only the main thread can be named for lagmond.
 func init() {
 	runtime.LockOSThread()
 }
@@ -260,7 +260,7 @@ func main() {
 	waiting.rest(time.Duration(lead * float64(time.Second)))
 	for round := 0; round < rounds; round++ {
 		waiting.rest(rests * pause)
-		// A client waits meanwhile.
+		// A client waits during the stall.
 		client, _ := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 		syscall.Connect(client, waiting.address)
 		begin := monotonic()

@@ -1,5 +1,5 @@
-// Stalls of known function and line: stalls.js SCENARIO ROUNDS TRUTH LEAD. An event loop rests between them, and LEAD seconds before; of each stall
-// TRUTH gets begin and end.
+// Stalls with a known function and line: stalls.js SCENARIO ROUNDS TRUTH LEAD. An event loop waits between the stalls, and LEAD seconds before the first.
+// Writes the start and end of each stall to TRUTH.
 'use strict';
 const { execSync, spawn, spawnSync } = require('child_process');
 const crypto = require('crypto');
@@ -232,9 +232,9 @@ async function main() {
   for (let number = 0; number < (Number(lead) * 1000) / REST_MILLISECONDS; number++) await rest();
   for (let round = 0; round < Number(rounds); round++) {
     for (let number = 0; number < RESTS; number++) await rest();
-    // A client waits meanwhile.
+    // A client waits during the stall.
     const client = net.connect(server.address().port, '127.0.0.1').on('error', () => {});
-    // It connects in the next tick, when the loop continues.
+    // It connects in the next tick of the loop.
     await new Promise((resolve) => process.nextTick(resolve));
     const begin = process.hrtime.bigint();
     await STALLS[name]();

@@ -1,6 +1,6 @@
 <?php
-// Stalls of known function and line: stalls.php SCENARIO ROUNDS TRUTH LEAD. A loop rests between them, and LEAD seconds before; of each stall TRUTH gets
-// begin and end.
+// Stalls with a known function and line: stalls.php SCENARIO ROUNDS TRUTH LEAD. A loop waits between the stalls, and LEAD seconds before the first. Writes
+// the start and end of each stall to TRUTH.
 
 const SECONDS = 0.35;
 const RESTS = 25;
@@ -222,11 +222,11 @@ $stalls = [
     "http" => fn () => connect_slowly($GLOBALS["port"]),
 ];
 
-// One loop that always waits at the same place.
+// A loop with a single wait, so that it always waits at the same place.
 function main($stalls) {
     [, $name, $rounds, $truth, $lead] = $_SERVER["argv"];
     $listener = stream_socket_server("tcp://127.0.0.1:0");
-    // Connections are never accepted there.
+    // A listener that never accepts connections.
     $silent = stream_socket_server("tcp://127.0.0.1:0");
     $GLOBALS["port"] = (int) substr(strrchr(stream_socket_get_name($silent, false), ":"), 1);
     $file = fopen($truth, "w");
@@ -236,7 +236,7 @@ function main($stalls) {
         stream_select($reads, $writes, $others, 0, REST_MICROSECONDS);
         $rests++;
         if ($stalled < (int) $rounds && $rests >= $first + RESTS * ($stalled + 1)) {
-            // A client waits meanwhile.
+            // A client waits during the stall.
             $client = stream_socket_client("tcp://" . stream_socket_get_name($listener, false));
             $start = hrtime(true);
             $stalls[$name]();

@@ -1,5 +1,5 @@
-# Stalls of known function and line: stalls.pl SCENARIO ROUNDS TRUTH LEAD. A loop rests between them, and LEAD seconds before; of each stall TRUTH gets
-# begin and end.
+# Stalls with a known function and line: stalls.pl SCENARIO ROUNDS TRUTH LEAD. A loop waits between the stalls, and LEAD seconds before the first. Writes
+# the start and end of each stall to TRUTH.
 use strict;
 use warnings;
 use Compress::Zlib ();
@@ -240,7 +240,7 @@ sub now { return int(clock_gettime(CLOCK_MONOTONIC) * 1e9) }
 
 sub stall {
     my ($name, $listener, $file) = @_;
-    # A client waits meanwhile.
+    # A client waits during the stall.
     my $client = IO::Socket::INET->new(PeerAddr => '127.0.0.1', PeerPort => $listener->sockport) or die;
     my $start = now();
     $stalls{$name}->();
@@ -249,7 +249,7 @@ sub stall {
     close $listener->accept;
 }
 
-# One loop that always waits at the same place.
+# A loop with a single wait, so that it always waits at the same place.
 my ($name, $rounds, $truth, $lead) = @ARGV;
 my $listener = IO::Socket::INET->new(Listen => 8, LocalAddr => '127.0.0.1') or die;
 open my $file, '>', $truth or die;

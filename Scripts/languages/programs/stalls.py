@@ -1,5 +1,5 @@
-"""Stalls of known function and line: stalls.py SCENARIO ROUNDS TRUTH LEAD. An event loop rests between them, and LEAD seconds before; of each stall
-TRUTH gets its begin at once, and its end. STALL_SECONDS: how long each lasts."""
+"""Stalls with a known function and line: stalls.py SCENARIO ROUNDS TRUTH LEAD. An event loop waits between the stalls, and LEAD seconds before the first.
+Writes the start of each stall to TRUTH when it begins, and its end afterwards. STALL_SECONDS: the duration of each stall."""
 import asyncio
 import ctypes
 import ctypes.util
@@ -17,7 +17,7 @@ import time
 
 SECONDS = float(os.environ.get("STALL_SECONDS", "0.35"))
 LIBC = ctypes.CDLL(ctypes.util.find_library("c"))
-# Calls that keep the interpreter's lock.
+# C functions that are called without releasing the interpreter's lock.
 KEEPING_LIBC = ctypes.PyDLL(ctypes.util.find_library("c"))
 
 
@@ -61,7 +61,7 @@ def wait_for_interpreter():
     started = []
     thread = threading.Thread(target=keep_interpreter, args=(started,))
     thread.start()  # @stall gil wait_for_interpreter
-    # On a busy machine the thread may begin later.
+    # On a busy machine the thread may start later.
     while not started:  # @stall gil wait_for_interpreter
         time.sleep(0.001)  # @stall gil wait_for_interpreter
     thread.join()  # @stall gil wait_for_interpreter
@@ -301,7 +301,7 @@ def run_plain(stall, rounds, truth, lead):
     rest(events, lead)
     for _ in range(rounds):
         rest(events, RESTS * REST_SECONDS)
-        # A client waits meanwhile.
+        # A client waits during the stall.
         client = socket.create_connection(listener.getsockname())
         write_begin(truth)
         stall()

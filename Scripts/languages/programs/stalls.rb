@@ -1,5 +1,5 @@
-# Stalls of known function and line: stalls.rb SCENARIO ROUNDS TRUTH LEAD. A loop rests between them, and LEAD seconds before; of each stall TRUTH gets
-# begin and end.
+# Stalls with a known function and line: stalls.rb SCENARIO ROUNDS TRUTH LEAD. A loop waits between the stalls, and LEAD seconds before the first. Writes
+# the start and end of each stall to TRUTH.
 require "digest"
 require "fiddle"
 require "json"
@@ -7,7 +7,7 @@ require "socket"
 require "zlib"
 
 SECONDS = 0.35
-# Calls without giving Ruby's lock away.
+# A sleep that does not release Ruby's lock.
 KEEPING_SLEEP = Fiddle::Function.new Fiddle::Handle::DEFAULT["usleep"], [Fiddle::TYPE_INT], Fiddle::TYPE_INT, need_gvl: true
 
 def compute
@@ -53,12 +53,12 @@ end
 def wait_for_ruby
   started = false
   thread = Thread.new { started = true; keep_lock } # @stall gvl wait_for_ruby
-  # On a busy machine the thread may begin later.
+  # On a busy machine the thread may start later.
   Kernel.sleep 0.001 until started # @stall gvl wait_for_ruby
   thread.join # @stall gvl wait_for_ruby
 end
 
-# Takes about that long, and gives the lock to no other thread meanwhile.
+# Takes about as long as a stall, without releasing the lock.
 def sort_numbers(numbers)
   numbers.sort # @owner gvl-compute sort_numbers
 end
@@ -220,7 +220,7 @@ RESTS = 25
 REST_SECONDS = 0.02
 
 def stall(name, listener, file)
-  # A client waits meanwhile.
+  # A client waits during the stall.
   client = TCPSocket.new "127.0.0.1", listener.addr[1]
   start = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
   STALLS[name].call
@@ -230,7 +230,7 @@ def stall(name, listener, file)
   client.close
 end
 
-# One loop that always waits at the same place.
+# A loop with a single wait, so that it always waits at the same place.
 def main
   name, rounds, truth, lead = ARGV
   listener = TCPServer.new "127.0.0.1", 0
