@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Memory that a child writes its present input into, before it reads it, and that outlives the child: a mapped file.
+/// A mapped file to which a child writes its current input before it reads it. The file outlives the child.
 final class FuzzBoard {
     private static let headBytes = 64
     private let memory: UnsafeMutableRawPointer
@@ -17,7 +17,7 @@ final class FuzzBoard {
 
     deinit { munmap(memory, size) }
 
-    /// Inputs so far.
+    /// The number of inputs so far.
     var tries: UInt64 {
         get { memory.load(as: UInt64.self) }
         set { memory.storeBytes(of: newValue, as: UInt64.self) }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Whole files.
+/// Reads and writes whole files.
 enum FuzzFile {
     static func read(_ path: String) -> [UInt8]? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -23,7 +23,7 @@ enum FuzzFile {
         guard Glibc.write(descriptor, bytes, bytes.count) == bytes.count else { throw FuzzError("cannot write \(path)") }
     }
 
-    /// The names in a folder, sorted; none where it is not there.
+    /// The names in a folder, sorted; empty if the folder does not exist.
     static func names(in folder: String) -> [String] {
         guard let directory = opendir(folder) else { return [] }
         defer { closedir(directory) }

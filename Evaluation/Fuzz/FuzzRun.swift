@@ -9,16 +9,17 @@ struct FuzzRun {
     /// A scratch folder.
     let folder: String
 
-    /// An input takes some milliseconds, a start of lagmond some hundred.
+    /// An input takes a few milliseconds, a start of lagmond a few hundred.
     private static let hangSeconds = 10.0
-    /// More than this is memory that an input chose.
+    /// If a child uses more memory than this, the input controls how much is allocated.
     private static let memoryBytes: UInt64 = 4 << 30
-    /// Then the target is broken, and further finds give no information.
+    /// After this many finds the target is broken, and further finds give no information.
     private static let maximumFinds = 20
 
     private var corpus: String { "\(options.corpus)/\(target.name)" }
 
-    /// - Returns: whether nothing was found. A line on stdout.
+    /// Prints a line on stdout.
+    /// - Returns: whether nothing was found.
     func run(seconds: Double) throws -> Bool {
         let board = try FuzzBoard(folder + "/board")
         let begin = Date()
@@ -99,7 +100,7 @@ struct FuzzRun {
         switch (child.terminationReason, child.terminationStatus) {
         case (.exit, 0): return .over
         case (.exit, Self.leftOutStatus): return .leftOut
-        case (.exit, let status): return .found("ends with \(status)")
+        case (.exit, let status): return .found("exits with \(status)")
         default: return .found("signal \(child.terminationStatus)")
         }
     }

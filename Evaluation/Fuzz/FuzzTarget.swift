@@ -1,20 +1,20 @@
-/// A reader of foreign bytes. Any result is allowed; it must not trap, hang or grow without bound.
+/// A reader of untrusted bytes. Any result is allowed, but the reader must not trap, hang or use unlimited memory.
 ///
-/// One thread, in a child process: what it does to the process is the finding.
+/// Runs on one thread in a child process. A crash or hang of the process is a find.
 protocol FuzzTarget: AnyObject {
-    /// As on the command line and in the corpus.
+    /// The name on the command line and in the corpus.
     static var name: String { get }
-    /// Whole inputs that the mutations start from; at least one.
+    /// Complete inputs from which the mutations start; at least one.
     var seeds: [[UInt8]] { get throws }
-    /// Pieces that are put into inputs.
+    /// Pieces that mutations insert into inputs.
     var tokens: [String] { get }
 
     init(_ surroundings: FuzzSurroundings) throws
 
-    /// - Throws: where the reader did what it must not, and the process lives.
+    /// - Throws: an error if the reader produced a wrong result without a crash.
     func read(_ input: [UInt8]) throws
 
-    /// Ends what it started.
+    /// Ends the processes that it started.
     func finish()
 }
 
@@ -25,9 +25,9 @@ extension FuzzTarget {
 
 /// The environment of targets.
 struct FuzzSurroundings {
-    /// An empty folder of the target's own.
+    /// An empty folder, which only this target uses.
     let folder: String
-    /// Beside this program; nil: it is not there.
+    /// The lagmond beside this program; nil: it does not exist.
     let lagmond: String?
 
     func write(_ input: [UInt8], to name: String) throws -> String {
@@ -37,7 +37,7 @@ struct FuzzSurroundings {
     }
 }
 
-/// An error that a target found, or why it cannot run.
+/// An error that a target found, or the reason why it cannot run.
 struct FuzzError: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }

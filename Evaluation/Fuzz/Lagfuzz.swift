@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// `lagfuzz`: feeds seeded mutations to the readers of foreign bytes.
+/// `lagfuzz`: feeds seeded mutations to the readers of untrusted bytes.
 @main
 enum Lagfuzz {
     static var targets: [any FuzzTarget.Type] {

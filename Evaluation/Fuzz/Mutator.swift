@@ -1,12 +1,12 @@
 internal import TestSupport
 
-/// Makes inputs of seeds: the same ones for the same number of the seed, on every machine.
+/// Creates inputs from seed inputs. The same random seed produces the same inputs on every machine.
 struct Mutator {
     private var generator: SeededGenerator
     private let seeds: [[UInt8]]
     private let tokens: [[UInt8]]
 
-    /// Longer inputs are truncated: slowness because of length is not a find.
+    /// Longer inputs are truncated, because slowness caused by length is not a find.
     static let maximumBytes = 1 << 20
 
     /// - Parameter seeds: at least one.
@@ -16,7 +16,7 @@ struct Mutator {
         self.tokens = tokens.map { Array($0.utf8) } + Self.numbers
     }
 
-    /// Boundary numbers for the readers' arithmetic, in the widths of binary formats.
+    /// Boundary values for the readers' arithmetic, in the widths of binary formats.
     private static let numbers: [[UInt8]] = [1, 2, 4, 8].flatMap { width in
         [0, 1, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, UInt64.max >> 1, 1 << 63, .max]
             .map { number in (0..<width).map { UInt8(truncatingIfNeeded: number >> (8 * UInt64($0))) } }
@@ -24,7 +24,7 @@ struct Mutator {
 
     mutating func next() -> [UInt8] {
         var input = seeds[Int(generator.next() % UInt64(seeds.count))]
-        // Mostly few: a format that is damaged everywhere is refused at its first byte.
+        // Mostly few mutations: a reader rejects an input that is damaged everywhere at its first byte.
         for _ in 0...generator.below(generator.below(4) == 0 ? 32 : 4) { mutate(&input) }
         return Array(input.prefix(Self.maximumBytes))
     }
@@ -47,7 +47,7 @@ struct Mutator {
             let token = tokens[generator.below(tokens.count)].prefix(input.count - place)
             input.replaceSubrange(place..<(place + token.count), with: token)
         default:
-            // A part of another seed in its place.
+            // Replaced by a part of another seed.
             let other = seeds[generator.below(seeds.count)]
             guard place < other.count else { return }
             let part = other[place..<min(other.count, place + length)]

@@ -3,8 +3,8 @@ import PackageDescription
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableUpcomingFeature("MemberImportVisibility")]
 
-// Programs for measurements, with the size of real ones. A separate package: their dependencies must not be part of the
-// monitor's.
+// Programs for measurements, as large as real programs. A separate package, so that their dependencies do not become dependencies
+// of the monitor.
 let package = Package(
     name: "EvaluationNIO",
     dependencies: [

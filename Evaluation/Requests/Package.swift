@@ -2,7 +2,7 @@
 import PackageDescription
 
 // Services under load, in which one request in 200 blocks: checks whether each stall names the request. A separate package, so
-// that the monitor does not get their dependencies.
+// that their dependencies do not become dependencies of the monitor.
 let package = Package(
     name: "EvaluationRequests",
     platforms: [.macOS(.v15)],

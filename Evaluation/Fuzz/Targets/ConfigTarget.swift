@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The settings file, read by lagmond itself. An unknown key ensures that lagmond never runs it.
+/// The settings file, read by lagmond itself. An unknown key ensures that lagmond rejects it and never runs a command.
 final class ConfigTarget: FuzzTarget {
     static let name = "config"
     private let surroundings: FuzzSurroundings
@@ -22,7 +22,7 @@ final class ConfigTarget: FuzzTarget {
     }
 
     func read(_ input: [UInt8]) throws {
-        // Before everything else, so that no mutation can close the object first.
+        // The first key, so that no mutation can close the object before it.
         let path = try surroundings.write(Array(#"{"unknown":1,"#.utf8) + input + Array("}".utf8), to: "config.json")
         let process = Process()
         process.executableURL = URL(fileURLWithPath: lagmond)
@@ -35,7 +35,7 @@ final class ConfigTarget: FuzzTarget {
         process.waitUntilExit()
         guard process.terminationReason == .exit, process.terminationStatus != 0 else {
             throw FuzzError(
-                "lagmond ends with \(process.terminationReason == .exit ? "status" : "signal") \(process.terminationStatus)"
+                "lagmond exits with \(process.terminationReason == .exit ? "status" : "signal") \(process.terminationStatus)"
             )
         }
     }

@@ -1,17 +1,17 @@
 internal import TestSupport
 
-/// Expressions in the unwind tables of a library (DWARF 5, 2.5): jumps, the stack, memory, arithmetic, in nonsensical
-/// combinations.
+/// Expressions in the unwind tables of a library (DWARF 5, 2.5): random combinations of jumps, stack operations, memory accesses
+/// and arithmetic.
 enum DwarfExpression {
-    /// Puts one in place of the instructions of some function: where its frame is, or where a register was saved.
-    /// - Returns: the function's address, in a library that is mapped as it lies in its file; nil: it has no table.
+    /// Replaces the unwind instructions of a function with an expression for its frame or for a saved register.
+    /// - Returns: the function's address, if the library is mapped as in its file; nil: the library has no table.
     static func put(into file: inout [UInt8], _ generator: inout SeededGenerator) -> UInt64? {
         guard let header = tableHeader(file), let count = word(file, header + 8), count > 0 else { return nil }
         let entry = header + 12 + generator.below(min(Int(count), 100_000)) * 8
         guard let function = word(file, entry), let rule = word(file, entry + 4) else { return nil }
         let start = header + Int(Int32(bitPattern: rule))
         guard start >= 0, let length = word(file, start), length < 1 << 16 else { return nil }
-        // Behind the lengths, the common part's place, the function's range (as the linkers write it), and no augmentation.
+        // The position after the length, the CIE pointer, the function's range (as linkers write it), and an empty augmentation.
         let instructions = start + 17
         let end = min(start + 4 + Int(length), file.count)
         guard instructions + 3 < end else { return nil }

@@ -4,7 +4,7 @@ internal import Glibc
 internal import LagCapture
 internal import TestSupport
 
-/// The headers and unwind tables of a library that is mapped: the module map reads them, and stacks are walked through its code.
+/// The headers and unwind tables of a mapped library: the module map reads them, and stacks are unwound through its code.
 final class DwarfTarget: FuzzTarget {
     static let name = "dwarf"
     private let surroundings: FuzzSurroundings
@@ -27,31 +27,31 @@ final class DwarfTarget: FuzzTarget {
 
     func read(_ input: [UInt8]) throws {
         guard input.count > 64 else { return }
-        // Depends only on the input, so that a find can be replayed.
+        // Random numbers depend only on the input, so that a find can be replayed.
         generator = SeededGenerator(seed: input.reduce(7) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 })
         var input = input
-        // Mutations of single bytes hardly ever produce an expression, the part of the tables that computes.
+        // Mutations of single bytes rarely produce an expression, which is the part of the tables that computes.
         let place = generator.below(2) == 0 ? DwarfExpression.put(into: &input, &generator) : nil
-        // Another inode each time: the map reads a module's headers once.
+        // A new inode each time, because the module map reads the headers of a file only once.
         number += 1
         let path = try surroundings.write(input, to: "library\(number)")
         defer { unlink(path) }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         defer { close(descriptor) }
         let length = (input.count + 4095) / 4096 * 4096
-        // As one piece, readable and executable, so that offsets in the file are addresses; nothing of it runs.
+        // Mapped as one piece, readable and executable, so that offsets in the file are addresses. Its code does not run.
         guard let image = mmap(nil, length, PROT_READ | PROT_EXEC, MAP_PRIVATE, descriptor, 0), image != MAP_FAILED else {
             throw FuzzError("mmap")
         }
         defer { munmap(image, length) }
-        // For this process: the mutated library is one of its modules.
+        // The map of this process, in which the mutated library is a module.
         guard let modules = ModuleMap() else { throw FuzzError("no module map") }
         modules.refresh()
         clu_unwinder_forget(unwinder)
         for _ in 0..<8 { walk(modules, UInt64(UInt(bitPattern: image)), UInt64(length), at: place) }
     }
 
-    /// - Parameter place: of a function, which is begun with.
+    /// - Parameter place: the address of a function, where the unwinding begins.
     private func walk(_ modules: ModuleMap, _ image: UInt64, _ length: UInt64, at place: UInt64?) {
         var snapshot = cll_snapshot()
         withUnsafeMutableBytes(of: &snapshot.registers) { bytes in

@@ -1,6 +1,6 @@
 internal import LagDiagnosis
 
-/// The names of a file of machine code, as the reporter looks them up.
+/// The function names of an ELF file, as the reporter looks them up.
 final class ElfTarget: FuzzTarget {
     static let name = "elf"
     private let surroundings: FuzzSurroundings

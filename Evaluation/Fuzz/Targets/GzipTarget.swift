@@ -30,7 +30,7 @@ final class GzipTarget: FuzzTarget {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 1)
         defer { buffer.deallocate() }
         let source = GzipSource(Memory(input), name: "fuzz")
-        // A bomb is the reader's caller's business: it reads on as long as it likes.
+        // A decompression bomb is not a find: the reader's caller decides how much it reads.
         for _ in 0..<1000 { guard let count = try? source.read(into: buffer), count > 0 else { return } }
     }
 }

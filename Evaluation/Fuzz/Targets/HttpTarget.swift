@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Glibc
 
-/// Requests to the HTTP service of a running lagmond; after each it must answer a valid one.
+/// Requests to the HTTP service of a running lagmond, which must respond to a valid request after each of them.
 final class HttpTarget: FuzzTarget {
     static let name = "http"
     private var process = Process()
@@ -31,14 +31,14 @@ final class HttpTarget: FuzzTarget {
     private func start() throws {
         process = Process()
         process.executableURL = URL(fileURLWithPath: lagmond)
-        // It ends by itself, also where this process was killed.
+        // lagmond exits by itself, even if this process is killed.
         process.arguments = ["run", "--listen", "127.0.0.1:\(port)", "--output", "/dev/null", "--duration", "60"]
         process.currentDirectoryURL = URL(fileURLWithPath: folder)
         process.standardOutput = FileHandle.nullDevice
         process.standardError = FileHandle.nullDevice
         try process.run()
         for _ in 0..<500 where !isAnswered { usleep(10_000) }
-        guard isAnswered else { throw FuzzError("lagmond does not answer") }
+        guard isAnswered else { throw FuzzError("lagmond does not respond") }
     }
 
     func finish() { process.terminate() }
@@ -46,8 +46,8 @@ final class HttpTarget: FuzzTarget {
     func read(_ input: [UInt8]) throws {
         _ = exchange(input, waitMilliseconds: 5)
         if !process.isRunning, process.terminationReason == .exit, process.terminationStatus == 0 { return try start() }
-        guard process.isRunning else { throw FuzzError("lagmond ended with \(process.terminationStatus)") }
-        guard isAnswered else { throw FuzzError("lagmond does not answer any more") }
+        guard process.isRunning else { throw FuzzError("lagmond exited with \(process.terminationStatus)") }
+        guard isAnswered else { throw FuzzError("lagmond no longer responds") }
     }
 
     private var isAnswered: Bool {
@@ -55,7 +55,7 @@ final class HttpTarget: FuzzTarget {
         return answer.starts(with: Array("HTTP/1.1 200".utf8))
     }
 
-    /// The first part of the answer within that time.
+    /// The first part of the response, if it arrives within this time.
     private func exchange(_ request: [UInt8], waitMilliseconds: Int32) -> [UInt8] {
         let connection = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard connection >= 0 else { return [] }
@@ -67,7 +67,7 @@ final class HttpTarget: FuzzTarget {
             }
         }
         guard isConnected else { return [] }
-        // It fits in the kernel's buffer, or is cut.
+        // A request that exceeds the kernel's buffer is truncated.
         _ = send(connection, request, request.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
         var entry = pollfd(fd: connection, events: Int16(POLLIN), revents: 0)
         guard poll(&entry, 1, waitMilliseconds) > 0 else { return [] }

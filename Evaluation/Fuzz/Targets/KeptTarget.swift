@@ -3,13 +3,13 @@ internal import LagModel
 internal import LagMonitorDelivery
 internal import LagOutput
 
-/// Files in which earlier processes left something: lines that wait, stalls that were in progress.
+/// Files that earlier processes left: spooled lines, and stalls that were in progress.
 final class KeptTarget: FuzzTarget {
     static let name = "kept"
     private let spool: String
     private let unfinished: String
 
-    /// A destination that is away, or takes everything.
+    /// A destination that is unavailable, or accepts everything.
     private final class Destination: RecordSink {
         let name = "tcp:fuzz:1"
         private let takes: Bool
@@ -23,7 +23,7 @@ final class KeptTarget: FuzzTarget {
         unfinished = surroundings.folder + "/unfinished"
     }
 
-    /// A spool file as it is made, and the head of the other kind.
+    /// A spool file as lagmond writes it, and the header of the other kind of file.
     var seeds: [[UInt8]] {
         get throws {
             let sink = try SpooledSink(Destination(takes: false), SpoolSettings(folder: spool))
@@ -42,7 +42,7 @@ final class KeptTarget: FuzzTarget {
     }
 
     func read(_ input: [UInt8]) throws {
-        // The name is a hash of the destination's.
+        // The name is a hash of the destination's name.
         var hash = StableHash()
         hash.combine("tcp:fuzz:1")
         mkdir(spool, 0o700)

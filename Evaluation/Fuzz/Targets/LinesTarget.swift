@@ -1,7 +1,7 @@
 internal import LagModel
 internal import LagReader
 
-/// Lines that are read back: scanned, checked, grouped.
+/// Reading lines back: scanning, checking and grouping them.
 final class LinesTarget: FuzzTarget {
     static let name = "lines"
     let seeds = FuzzLines.all.map { Array($0.utf8) }

@@ -14,9 +14,9 @@ final class ProcTarget: FuzzTarget {
     init(_ surroundings: FuzzSurroundings) { self.surroundings = surroundings }
 
     func read(_ input: [UInt8]) throws {
-        // The kernel ends both at a zero, and a name in a folder at a slash.
+        // A zero byte ends both names, and a slash ends a file's name.
         let text = input.map { $0 == 0 || $0 == 0x2f ? 0x5f : $0 }
-        // The kernel takes the first fifteen bytes.
+        // The kernel keeps the first fifteen bytes.
         try FuzzFile.write(text, to: "/proc/self/comm")
         var status = cll_thread_status()
         var name = cll_name()
@@ -44,7 +44,7 @@ final class ProcTarget: FuzzTarget {
         defer { munmap(memory, 8192) }
         guard let modules = ModuleMap() else { throw FuzzError("no module map") }
         modules.refresh()
-        // Own code, which a line break in a name must not hide.
+        // This program's own code, which a line break in a name must not hide.
         let own = UInt64(UInt(bitPattern: dlsym(nil, "getpid")))
         guard let index = modules.index(of: own), modules.module(at: index) != nil else {
             throw FuzzError("a mapped file's name hides other modules")

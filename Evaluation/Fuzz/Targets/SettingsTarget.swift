@@ -1,7 +1,7 @@
 internal import LagMonitor
 internal import LagOutput
 
-/// Texts that people write: destinations, and the values of all settings.
+/// Texts that users write: destinations, and the values of all settings.
 final class SettingsTarget: FuzzTarget {
     static let name = "settings"
     let seeds = [

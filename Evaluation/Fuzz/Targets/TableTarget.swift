@@ -2,7 +2,7 @@ internal import CLagBeacon
 internal import CLagRemote
 internal import Glibc
 
-/// The shared loop table, with anything in it.
+/// The shared loop table with arbitrary content.
 final class TableTarget: FuzzTarget {
     static let name = "table"
     private let table: UnsafeMutablePointer<clb_loop_table>

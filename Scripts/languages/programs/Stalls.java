@@ -68,7 +68,7 @@ public class Stalls {
         }
     }
 
-    // Both methods end in native methods, which the interpreter calls.
+    // readChannel and await block in native methods, which the interpreter calls.
     static void readChannel(long milliseconds) throws Exception {
         try (ServerSocketChannel server = ServerSocketChannel.open().bind(new InetSocketAddress("127.0.0.1", 0));
             SocketChannel client = SocketChannel.open(server.getLocalAddress()); SocketChannel peer = server.accept()) {

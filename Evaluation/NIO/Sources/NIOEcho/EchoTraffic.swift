@@ -12,7 +12,7 @@ final class EchoTraffic: Sendable {
         func channelRead(context: ChannelHandlerContext, data: NIOAny) { context.writeAndFlush(data, promise: nil) }
     }
 
-    /// Sends what it gets, and counts.
+    /// Sends received bytes back, and counts messages.
     private final class Client: ChannelInboundHandler, Sendable {
         typealias InboundIn = ByteBuffer
         let count: Count
@@ -37,7 +37,7 @@ final class EchoTraffic: Sendable {
     private let server: any Channel
     private let clients: [any Channel]
 
-    /// - Parameter bridge: whether each message is a request to the monitor.
+    /// - Parameter bridge: whether each message is declared as a request to the monitor.
     init(servers: any EventLoopGroup, clients group: any EventLoopGroup, connections: Int, bridge: Bool = false) throws {
         let count = count
         let server = try ServerBootstrap(group: servers).childChannelInitializer { channel in
@@ -54,7 +54,7 @@ final class EchoTraffic: Sendable {
         }
     }
 
-    /// Echoes per second in the next `milliseconds`.
+    /// The echoes per second during the next `milliseconds`.
     func rate(milliseconds: Int) -> Double {
         let (start, before) = (MonotonicTime.now, count.echoes.load(ordering: .relaxed))
         pause(milliseconds: milliseconds)

@@ -6,10 +6,10 @@ internal import NIOCore
 internal import NIOPosix
 import Synchronization
 
-/// The cost of a heartbeat for a busy loop: the CPU time of iterations with heartbeats, minus that of as many without; and how
-/// much of it is the heartbeat's own task, the rest being NIO's cost of accepting any task from another thread.
+/// The cost of a heartbeat for a busy loop: the CPU time of iterations with heartbeats, minus that of the same number without.
+/// Also the part of the heartbeat's own task; the rest is NIO's cost for any task from another thread.
 enum HeartbeatCost {
-    /// Heartbeats, 50 µs apart or more, from a separate thread; without a loop, only that thread and its sleeps.
+    /// Heartbeats from a separate thread, at least 50 µs apart. Without a loop, the thread only sleeps.
     private final class HeartbeatGenerator: Sendable {
         private let isOver = Atomic<Bool>(false)
         private let beating = DispatchGroup()
@@ -30,7 +30,7 @@ enum HeartbeatCost {
     }
 
     private static let iterations = 20_000
-    /// Some 10 µs of work a turn. With none, the measure would be of nothing but two threads at one lock.
+    /// About 10 µs of work per iteration. Without work, the measurement would only show two threads that contend for a lock.
     private static let workPerIteration = 4000
 
     static func measure(rounds: Int) throws {
@@ -38,7 +38,7 @@ enum HeartbeatCost {
         let loop = NIOLoops(group)[0]
         var costs: [Double] = []
         for round in 0..<(rounds + 2) {
-            // Both include the effect of the other thread's wake-ups on this thread's caches.
+            // Both measurements include the effect of the other thread's wake-ups on this thread's caches.
             let sleeps = HeartbeatGenerator(of: nil)
             let quiet = cpuOfIterations(on: loop.eventLoop)
             sleeps.end()
@@ -46,7 +46,7 @@ enum HeartbeatCost {
             let heartbeats = HeartbeatGenerator(of: loop)
             let busy = cpuOfIterations(on: loop.eventLoop)
             heartbeats.end()
-            // The first ones are for the caches.
+            // The first rounds warm the caches.
             if round >= 2 { costs.append((busy - quiet) / Double(loop.heartbeats - before)) }
         }
         let summary = Summary(costs)
@@ -56,7 +56,7 @@ enum HeartbeatCost {
         print(
             "CPU time of the whole iteration that one heartbeat causes in an idle loop: \(Int(try cpuOfWakes(of: loop.eventLoop))) ns"
         )
-        print("of that its own task: \(Int(costOfTask())) ns")
+        print("of that, the heartbeat's own task: \(Int(costOfTask())) ns")
         try group.syncShutdownGracefully()
     }
 
@@ -86,7 +86,7 @@ enum HeartbeatCost {
     // So that the work is not optimised away.
     private static let result = Atomic<UInt64>(0)
 
-    /// What watched loops are spared, and the upper bound of what a heartbeat may take: waking up, reading NIO's eventfd, the task.
+    /// The upper bound of a heartbeat's cost, which watched loops avoid when idle: waking up, reading NIO's eventfd, the task.
     private static func cpuOfWakes(of loop: any EventLoop) throws -> Double {
         let beacon = ActivityBeacon()
         let count = 5000
@@ -98,7 +98,7 @@ enum HeartbeatCost {
         return try loop.submit { cpuTime() - start }.wait() / Double(count)
     }
 
-    /// What `NIOLoopLink.answer` does.
+    /// The same work as in `NIOLoopLink.answer`.
     private static func costOfTask() -> Double {
         let beacon = ActivityBeacon()
         let isOutstanding = Atomic<Bool>(false)

@@ -4,8 +4,8 @@ import LagMonitorNIO
 internal import NIOCore
 internal import NIOPosix
 
-/// What watching costs a SwiftNIO server: an echo server's throughput with the monitor and without, in pairs, and what a heartbeat
-/// takes of the loop's time.
+/// The cost of watching a SwiftNIO server: an echo server's throughput with the monitor and without, in pairs, and the
+/// loop's time for a heartbeat.
 ///
 /// Usage: `NIOEcho [pairs] [milliseconds a window]`
 @main struct NIOEcho {
@@ -13,7 +13,7 @@ internal import NIOPosix
         let pairs = CommandLine.arguments.dropFirst().first.flatMap(Int.init) ?? 60
         let window = CommandLine.arguments.dropFirst(2).first.flatMap(Int.init) ?? 500
         let monitor = StallMonitor()
-        // There should be none, but where the machine does not let the loop run.
+        // No stall is expected, unless the machine delays the loop.
         monitor.onStall(queue: .global()) { print("stall: \($0.message); cause: \($0.cause)") }
         try monitor.start()
         try measureThroughput(pairs: max(2, pairs), milliseconds: max(10, window), monitor)
@@ -22,7 +22,7 @@ internal import NIOPosix
         monitor.stop()
     }
 
-    /// The same pipeline, with a monitor that records contexts and with none that does.
+    /// Compares the same pipeline with a monitor that records contexts and with one that does not.
     private static func measureBridge(pairs: Int, milliseconds: Int) throws {
         let servers = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let clients = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -55,7 +55,7 @@ internal import NIOPosix
     }
 
     private static func measureThroughput(pairs: Int, milliseconds: Int, _ monitor: StallMonitor) throws {
-        // One thread each for the server and for its clients; both are always at work.
+        // The server and its clients have one thread each; both are always busy.
         let servers = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let clients = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let traffic = try EchoTraffic(servers: servers, clients: clients, connections: 32)
@@ -65,7 +65,7 @@ internal import NIOPosix
         var (without, with) = (0.0, 0.0)
         let heartbeats = loops[0].heartbeats
         for pair in 0..<pairs {
-            // Now one is first, now the other: what changes with time falls on both.
+            // The order alternates, so that changes over time affect both.
             var rates = (with: 0.0, without: 0.0)
             for isWatched in pair.isMultiple(of: 2) ? [true, false] : [false, true] {
                 if isWatched {
@@ -89,7 +89,7 @@ internal import NIOPosix
         print("heartbeats a second of a busy loop: \((Double(loops[0].heartbeats - heartbeats) / seconds).text(1))")
         print("stalls found: \(monitor.statistics.stalls)")
         try traffic.end()
-        // The cost for idle loops.
+        // The heartbeats of idle loops.
         let idle = try monitor.watch(servers)
         while !idle.allSatisfy(\.detectsIdleness) { pause(milliseconds: 10) }
         let before = idle[0].heartbeats

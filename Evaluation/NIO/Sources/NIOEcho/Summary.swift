@@ -1,6 +1,6 @@
 import Glibc
 
-/// Median of some measurements, and the interval in which it lies with 95 % confidence (by order statistics).
+/// The median of some measurements, and its 95 % confidence interval (by order statistics).
 struct Summary {
     let median: Double
     let low: Double
@@ -18,7 +18,7 @@ struct Summary {
 }
 
 extension Double {
-    /// With this many decimals.
+    /// The text with this many decimals.
     func text(_ decimals: Int) -> String {
         let scale = pow(10, Double(decimals))
         var digits = String(Int((abs(self) * scale).rounded()))

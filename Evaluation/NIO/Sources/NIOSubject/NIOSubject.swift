@@ -6,7 +6,8 @@ internal import NIOPosix
 internal import NIOWebSocket
 internal import Runtime
 
-/// A SwiftNIO server of the usual parts, for `lagbench --subject`: a program of a real size to look for names and lines in.
+/// A SwiftNIO server with the usual parts, for `lagbench --subject`: a program as large as real ones, in which lagbench looks up
+/// names and lines.
 ///
 /// Prints the time of the toolchain's own symboliser for its own stack: `peer_frames N`, `peer_first_ms X`, and
 /// `peer_ms X`, the median of the times after the first.
@@ -39,7 +40,7 @@ enum NIOSubject {
         try group.syncShutdownGracefully()
     }
 
-    /// The parts that a server with more to do has; they are here to be linked.
+    /// Parts of larger servers, used only so that they are linked.
     static func parts() -> [Any.Type] {
         [
             NIOHTTP2Handler.self, NIOWebSocketServerUpgrader.self,
@@ -48,7 +49,7 @@ enum NIOSubject {
     }
 }
 
-/// Answers a request with what it measured, in the middle of a pipeline's stack.
+/// Measures inside the stack of a pipeline, and responds with the result.
 final class MeasuringHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
@@ -68,7 +69,7 @@ final class MeasuringHandler: ChannelInboundHandler {
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 
-    /// Makes the stack deeper by `more` frames, then measures.
+    /// Deepens the stack by `more` frames, then measures.
     @inline(never)
     private static func measured(more: Int) -> String {
         guard more == 0 else { return measured(more: more - 1) + "" }
@@ -87,7 +88,7 @@ final class MeasuringHandler: ChannelInboundHandler {
     }
 }
 
-/// Asks once, and gives the answer.
+/// Sends one request, and returns the response.
 final class AskingHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias OutboundOut = HTTPClientRequestPart

@@ -6,7 +6,8 @@ internal import LagMonitorConcurrency
 internal import LagMonitorGRPC
 internal import Synchronization
 
-/// A gRPC server with the bridge. Of the requests that block, half do so in their method and half while the messages of their answer are made.
+/// A gRPC server with the bridge. Half of the blocking requests block in their method, half while they create the messages of
+/// the response.
 enum GRPCService {
     static func run(_ requests: Service.Requests, _ monitor: StallMonitor) throws {
         try monitor.watchConcurrencyPool([.high, .medium])
@@ -29,7 +30,7 @@ enum GRPCService {
                 try await withGRPCClient(transport: transport) { client in
                     calls.set { number in _ = try? await Self.call(client, number) }
                     while !requests.isDone { try await Task.sleep(for: .milliseconds(20)) }
-                    // The last ones' answers.
+                    // Time for the last responses.
                     try await Task.sleep(for: .seconds(2))
                 }
                 server.beginGracefulShutdown()
@@ -54,7 +55,7 @@ enum GRPCService {
         ) { try $0.message }
     }
 
-    /// The clients' stub, once there is a server.
+    /// The clients' stub, after the server has started.
     private final class Calls: Sendable {
         private let call = Mutex<(@Sendable (Int) async -> Void)?>(nil)
 
@@ -94,7 +95,7 @@ private struct Orders: RegistrableRPCService {
     }
 }
 
-/// Messages as they are.
+/// Passes messages on as bytes, unchanged.
 private struct Bytes: MessageSerializer, MessageDeserializer {
     func serialize<Target: GRPCContiguousBytes>(_ message: [UInt8]) -> Target { Target(message) }
 

@@ -8,8 +8,8 @@ internal import NIOCore
 internal import Synchronization
 internal import Tracing
 
-/// A Hummingbird server whose handlers run on the concurrency pool, with the bridge and a tracer. Of the requests that block, half do so in their handler and half while
-/// their body is made.
+/// A Hummingbird server whose handlers run on the concurrency pool, with the bridge and a tracer. Half of the blocking requests
+/// block in their handler, half while they create the body.
 enum HummingbirdService {
     private static let answer = "fine"
 
@@ -98,7 +98,7 @@ extension LoopbackClient {
     }
 }
 
-/// A minimal tracer: it takes `traceparent` from the caller, and passes on its own span.
+/// A minimal tracer: it reads `traceparent` from the caller, and passes on its own span.
 private struct Propagator: Instrument {
     private enum HeaderKey: ServiceContextKey { typealias Value = String }
 

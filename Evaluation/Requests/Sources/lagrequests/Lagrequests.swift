@@ -1,8 +1,9 @@
 internal import Foundation
 internal import LagMonitor
 
-/// `lagrequests MODE [STALLS]`: a service under load on the loopback interface, of which one request in 200 blocks its thread, and whether each stall's record
-/// names the request that did. Prints a line a run: `requests MODE stalls= running_right= running_wrong= absent= open_listed=`. Ends with 1 where a target is missed.
+/// `lagrequests MODE [STALLS]`: runs a service under load on the loopback interface, in which one request in 200 blocks its
+/// thread. Checks whether each stall's record names the request that blocked. Prints a line for each run:
+/// `requests MODE stalls= running_right= running_wrong= absent= open_listed=`. Exits with 1 if a target is missed.
 @main
 enum Lagrequests {
     /// The default number of stalls of a run.
@@ -16,7 +17,7 @@ enum Lagrequests {
             print("usage: lagrequests [all | \(Mode.allCases.map(\.rawValue).joined(separator: " | "))] [STALLS]")
             exit(EX_USAGE)
         }
-        // Nothing here runs on the main thread but the main queue.
+        // The main thread runs only the main queue.
         let chosen = mode.map { [$0] } ?? Mode.allCases
         Thread.detachNewThread {
             var isGood = true

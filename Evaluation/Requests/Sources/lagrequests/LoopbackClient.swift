@@ -22,7 +22,7 @@ final class LoopbackClient {
 
     func send(_ bytes: [UInt8]) -> Bool { Foundation.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count }
 
-    /// At least this many bytes.
+    /// Reads at least this many bytes.
     func receive(_ count: Int) -> [UInt8]? {
         var (received, part) = ([UInt8](), [UInt8](repeating: 0, count: 4096))
         while received.count < count {
@@ -33,7 +33,7 @@ final class LoopbackClient {
         return received
     }
 
-    /// One on a thread for each client, until the last one has ended.
+    /// Runs each client on a thread, and returns when the last one has ended.
     static func runAll(_ requests: Service.Requests, _ body: @escaping @Sendable () -> Void) {
         let clients = DispatchGroup()
         for _ in 0..<Service.clients {

@@ -4,12 +4,13 @@ internal import LagMonitorNIO
 internal import NIOCore
 internal import NIOPosix
 
-/// A server on SwiftNIO: a request is its number in eight bytes, the answer the same.
+/// A server on SwiftNIO: a request is its number in eight bytes, and the response is the same.
 enum NIOService {
     private static let requestBytes = 8
 
-    /// - Parameter byTasks: whether requests are served by tasks on the loop, and are open there while they wait; else by a handler, which runs to its end,
-    ///   so that no other request is ever open, and two that block in one turn are one stall.
+    /// - Parameter byTasks: whether tasks on the loop serve the requests, which are open there while they wait. Otherwise a
+    ///   handler serves each request to its end, so that no other request is open, and two requests that block in one iteration
+    ///   are one stall.
     static func run(_ requests: Service.Requests, _ monitor: StallMonitor, byTasks: Bool, _ settle: () -> Void) throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         defer { try? group.syncShutdownGracefully() }
@@ -19,7 +20,7 @@ enum NIOService {
             channel.eventLoop.makeCompletedFuture {
                 let pipeline = channel.pipeline.syncOperations
                 if !byTasks {
-                    // The bridge. That of tasks is `withStallContext` itself.
+                    // The bridge. For tasks, `withStallContext` is the bridge.
                     try pipeline.addHandler(
                         StallContextHandler<ByteBuffer> { _ in
                             "GET /orders/:id"
@@ -55,7 +56,7 @@ enum NIOService {
 
         init(loop: any EventLoop) { self.loop = loop }
 
-        // The loop itself, which outlives what runs on it.
+        // The loop itself, which outlives the tasks that run on it.
         nonisolated var unownedExecutor: UnownedSerialExecutor { loop.executor.asUnownedSerialExecutor() }
 
         func serve(_ number: Int, _ requests: Service.Requests) async {

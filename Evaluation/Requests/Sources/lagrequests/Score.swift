@@ -2,19 +2,19 @@ internal import LagMonitor
 
 /// Compares the records of a run with the requests that are known to have blocked.
 ///
-/// A block belongs to the record of its thread that covers most of it. Two blocks that a loop ran in succession, without an
-/// answer in between, are one stall, which must name both.
+/// A block belongs to the record of its thread that covers most of it. Two blocks that a loop ran in succession, without a
+/// response in between, are one stall, which must name both.
 struct Score {
-    /// Blocks with a record.
+    /// The number of blocks with a record.
     var stalls = 0
     var right = 0
     var wrong = 0
     var absent = 0
-    /// Records that list what else was open.
+    /// The number of records that list other open requests.
     var openListed = 0
-    /// Records of more than one block.
+    /// The number of records of more than one block.
     var shared = 0
-    /// Blocks without a record, and records of nothing that the service did: a busy machine's.
+    /// The number of blocks without a record, and of records that no block caused, which occur on a busy machine.
     var missed = 0
     var others = 0
 
@@ -36,12 +36,12 @@ struct Score {
         for (index, record) in records.enumerated() {
             guard let owned = owners[index] else {
                 others += 1
-                // A stall that no request caused has none to blame; it may name any.
+                // If no request caused a stall, its record may name any request.
                 continue
             }
             let truth = Set(owned.map { "\($0.request)" })
-            // A request that was active for a while may have its own record for the rest, but is not the cause of this stall. (A
-            // record lists requests that were active for half of the threshold; its samples are some 10 ms apart.)
+            // A request that was active for part of the stall may have a separate record for the rest, but did not cause this
+            // stall. (A record lists requests that were active for half of the threshold; its samples are about 10 ms apart.)
             let partly = Set(
                 blocks.filter {
                     $0.thread == record.threadID && $0.shared(with: record) > record.threshold.nanoseconds / 4
@@ -64,7 +64,7 @@ struct Score {
         }
     }
 
-    /// A block without a record is not correct either.
+    /// A block without a record also counts as wrong.
     var isGood: Bool { stalls > 0 && wrong == 0 && Double(right) >= Double(stalls + missed) * Self.targetShare }
 
     func line(_ mode: String) -> String {
@@ -74,15 +74,15 @@ struct Score {
 }
 
 extension StallRecord.Request {
-    /// The service's number of it.
+    /// Its number in the service.
     fileprivate var number: String { attributes.first { $0.name == "id" }?.value ?? "" }
 
-    /// The headers that it was sent with.
+    /// The headers with which it was sent.
     fileprivate var traceID: String { TraceParent.traceID(Int(number) ?? 0) }
 }
 
 extension Truth.Block {
-    /// How much of it a record covers.
+    /// How much of the block a record covers.
     fileprivate func shared(with record: StallRecord) -> UInt64 {
         let since = record.startMonotonicNanoseconds
         let (first, last) = (max(since, begun), min(since + record.duration.nanoseconds, ended))

@@ -3,12 +3,12 @@ internal import LagMonitor
 internal import LagMonitorConcurrency
 internal import Synchronization
 
-/// Fifty clients, each with one request at a time, until enough of these have blocked.
+/// Runs fifty clients, each with one request at a time, until enough requests have blocked.
 enum Service {
     static let clients = 50
     /// One request in this many blocks.
     private static let blockingShare = 200
-    /// Time for the last one to end.
+    /// Time for the last request to end.
     private static let settlingMicroseconds: UInt32 = 1_500_000
 
     /// A request's task: its number, and whether it blocks.
@@ -34,7 +34,7 @@ enum Service {
         try monitor.start()
         defer { monitor.stop() }
         let requests = Requests(stalls: stalls)
-        // A stall that is cut off by the end of its watch has no end.
+        // A stall that is still in progress when its watch ends has no end line.
         let settle = { _ = usleep(settlingMicroseconds) }
         switch mode {
         case .actors, .mainActor, .tasks: try TaskService.run(requests, monitor, mode)
@@ -64,7 +64,7 @@ enum Mode: String, CaseIterable {
     case hummingbird
     case grpc
 
-    /// The span that records must name: that of the server's tracer, or of the caller; nil: requests have no trace.
+    /// The span that records must name: the span of the server's tracer, or of the caller; nil: requests have no trace.
     var span: String? {
         switch self {
         case .hummingbird: TraceParent.serverSpan
@@ -74,7 +74,7 @@ enum Mode: String, CaseIterable {
     }
 }
 
-/// W3C's header, derived from a request's number.
+/// W3C's trace header, derived from a request's number.
 enum TraceParent {
     static let clientSpan = "00000000000000ff"
     static let serverSpan = "00000000000000aa"

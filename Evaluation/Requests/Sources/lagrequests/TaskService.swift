@@ -2,7 +2,7 @@ internal import Dispatch
 internal import LagMonitor
 internal import LagMonitorConcurrency
 
-/// Requests that are tasks of this program: of actors, of the main actor, with children.
+/// Requests that are tasks of this program: on actors, on the main actor, with child tasks.
 enum TaskService {
     static func run(_ requests: Service.Requests, _ monitor: StallMonitor, _ mode: Mode) throws {
         switch mode {
@@ -10,7 +10,7 @@ enum TaskService {
             var rules = StallRules.empty
             rules.ping = .init()
             try monitor.watch(PingedQueue(.main), rules: rules)
-            // Every second request belongs to the main actor from its beginning, and is open there while it waits.
+            // Every second request runs on the main actor from its beginning, and is open there while it waits.
             runClients(requests) { number in
                 if number & 1 == 0 {
                     await serve(number, requests) { await Screen.show($0, requests) }
@@ -32,7 +32,7 @@ enum TaskService {
         }
     }
 
-    /// Waits for tasks, on a thread that runs none.
+    /// Waits for tasks, on a thread that runs no tasks.
     static func runClients(_ requests: Service.Requests, _ serve: @escaping @Sendable (Int) async -> Void) {
         let group = DispatchGroup()
         for _ in 0..<Service.clients {
@@ -45,7 +45,7 @@ enum TaskService {
         group.wait()
     }
 
-    /// On the caller's actor, where it has one.
+    /// Runs on the caller's actor, if it has one.
     nonisolated(nonsending) static func serve(
         _ number: Int,
         _ requests: Service.Requests,

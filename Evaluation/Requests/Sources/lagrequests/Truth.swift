@@ -16,7 +16,7 @@ final class Truth: Sendable {
     var count: Int { blocks.withLock { $0.count } }
     var all: [Block] { blocks.withLock { $0 } }
 
-    /// Blocks the calling thread in one of six ways, and remembers that.
+    /// Blocks the calling thread in one of six ways, and records that.
     func block(_ request: Int) {
         let index = blocks.withLock { blocks in
             blocks.append(Block(request: request, thread: ThreadIdentity.current.tid, begun: MonotonicTime.now.nanoseconds))
@@ -27,7 +27,7 @@ final class Truth: Sendable {
     }
 }
 
-/// Six ways to keep a thread.
+/// Six ways to block a thread.
 enum Blocking {
     private static let milliseconds: UInt32 = 300
 
@@ -102,8 +102,8 @@ private final class LockHolder: Sendable {
     }
 }
 
-/// A semaphore of POSIX.
-// Unchecked: `sem_t` is for any thread, and lives as long as this.
+/// A POSIX semaphore.
+// Unchecked: any thread may use `sem_t`, and it lives as long as this object.
 private final class WakeSignal: @unchecked Sendable {
     private let raw = UnsafeMutablePointer<sem_t>.allocate(capacity: 1)
 
