@@ -1,4 +1,4 @@
-/// Why there are no figures.
+/// The reason why a measurement failed.
 struct AccuracyFailure: Error, CustomStringConvertible {
     let description: String
 

@@ -5,7 +5,7 @@ internal import ArgumentParser
 struct Lagaccuracy: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lagaccuracy",
-        abstract: "Measures recall, false records and exactness, against the observer-and-semaphore watchdog.",
+        abstract: "Measures recall, false records and exactness, compared with the observer-and-semaphore watchdog.",
         subcommands: [MeasureCommand.self, TargetCommand.self, SpinCommand.self, StepClockCommand.self],
         defaultSubcommand: MeasureCommand.self
     )

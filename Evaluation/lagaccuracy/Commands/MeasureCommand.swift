@@ -2,23 +2,23 @@ internal import ArgumentParser
 internal import Foundation
 internal import Glibc
 
-/// Measures: one run a condition, and prints how the detectors did.
+/// Runs each condition once, and prints the detectors' results.
 struct MeasureCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "measure",
-        abstract: "Inject stalls with known truth and print how well they were found.",
+        abstract: "Inject known stalls, and print how well the detectors found them.",
         discussion: """
-            One line a condition and detector on stdout; progress, and what went wrong, on stderr. \
+            Prints one line for each condition and detector on stdout, progress and errors on stderr. \
             docs/accuracy.md describes how the truth is computed.
 
-            Exit codes: 0 measured; 1 with --check, a target was missed, or the run failed; 64 usage.
+            Exit codes: 0 measured; 1 the run failed, or with --check a target was missed; 64 usage.
             """
     )
 
-    @Option(help: ArgumentHelp("Where the random numbers start.", valueName: "number"))
+    @Option(help: ArgumentHelp("The seed of the random numbers.", valueName: "number"))
     var seed = RunOptions.defaultSeed
 
-    @Option(help: ArgumentHelp("Stalls a condition, 1 to 10000.", valueName: "stalls"))
+    @Option(help: ArgumentHelp("The number of stalls in each condition, 1 to 10000.", valueName: "stalls"))
     var count = RunOptions.defaultCount
 
     @Option(
@@ -35,7 +35,7 @@ struct MeasureCommand: ParsableCommand {
     @Flag(help: "Also print the table for the README.")
     var markdown = false
 
-    @Flag(help: "Exit with 1 when a target is missed.")
+    @Flag(help: "Exit with 1 if a target is missed.")
     var check = false
 
     @Flag(help: "Set the machine's wall clock in `stepped`, by up to 10 minutes, and back; needs CAP_SYS_TIME.")

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import LagMonitor
 
-/// Keeps a processor busy, until it is killed or its time is over.
+/// Keeps a processor busy until it is killed or its time limit is reached.
 struct SpinCommand: HiddenCommand {
     static let configuration = CommandConfiguration(commandName: "spin", shouldDisplay: false)
 

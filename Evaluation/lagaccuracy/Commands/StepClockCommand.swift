@@ -2,10 +2,9 @@ internal import ArgumentParser
 internal import CLagBeacon
 internal import Glibc
 
-/// Sets `CLOCK_REALTIME` by what it reads from stdin, nanoseconds a line, and sets it back when stdin ends.
+/// Steps `CLOCK_REALTIME` by the numbers that it reads from stdin, nanoseconds in each line, and sets it back when stdin ends.
 ///
-/// It does *not* die with its parent: stdin ends then, and putting the clock right is what it is for. What it cannot survive is
-/// SIGKILL.
+/// It does *not* exit with its parent: then stdin ends, and it must correct the clock. Only SIGKILL prevents that.
 struct StepClockCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "step-clock", shouldDisplay: false)
 

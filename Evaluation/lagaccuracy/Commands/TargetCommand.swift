@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import Glibc
 
-/// The process that is stalled. Prints `ready` when it begins, and its report when it ends.
+/// The process that is stalled. Prints `ready` when it begins, and its report at the end.
 struct TargetCommand: HiddenCommand {
     static let configuration = CommandConfiguration(commandName: "target", shouldDisplay: false)
 
@@ -25,7 +25,7 @@ struct TargetCommand: HiddenCommand {
         )
         let report = try JSONEncoder().encode(try target.execute())
         try FileHandle.standardOutput.write(contentsOf: report)
-        // The thread of the observer-and-semaphore watchdog never ends, and is not waited for.
+        // The thread of the observer-and-semaphore watchdog never ends, so this does not wait for it.
         _exit(EXIT_SUCCESS)
     }
 }

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// One detector under one condition, as it is printed:
-/// `accuracy CONDITION detector=NAME injected=N above=N recall=R false=N duration_err_p50_ms= duration_err_p99_ms= latency_p99_ms=`,
-/// then further facts.
+/// The printed result of one detector under one condition:
+/// `accuracy CONDITION detector=NAME injected=N above=N recall=R false=N duration_err_p50_ms= duration_err_p99_ms=
+/// latency_p99_ms=`, then further facts.
 struct AccuracyLine: Sendable {
     static let monitor = "lagmonitor"
     static let semaphoreWatchdog = "semaphore_watchdog"
@@ -29,7 +29,7 @@ struct AccuracyLine: Sendable {
         return "accuracy \(condition.rawValue) " + fields.map { "\($0.0)=\($0.1)" }.joined(separator: " ")
     }
 
-    /// How many records have bounds of the duration, and for how many the truth is more than 1 ms outside.
+    /// The number of records with bounds of the duration, and of those for which the truth is more than 1 ms outside the bounds.
     private var bounds: [(String, String)] {
         let errors = score.matches.filter(\.truth.isInjected).compactMap(\.boundsError)
         if errors.isEmpty { return [] }
@@ -76,12 +76,12 @@ struct AccuracyLine: Sendable {
         return missed + unfounded + late + inexact
     }
 
-    /// Milliseconds with three decimals; `-` for what was not measured.
+    /// Milliseconds with three decimals; `-` if not measured.
     static func milliseconds(_ nanoseconds: UInt64?) -> String {
         nanoseconds.map { format(Double($0) / 1_000_000, decimals: 3) } ?? "-"
     }
 
-    /// Four decimals; `-` where nothing had to be found.
+    /// Four decimals; `-` if there was nothing to find.
     static func part(_ recall: Double?) -> String { recall.map { format($0, decimals: 4) } ?? "-" }
 
     static func format(_ number: Double, decimals: Int) -> String { String(format: "%.\(decimals)f", number) }

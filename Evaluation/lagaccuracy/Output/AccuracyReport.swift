@@ -54,14 +54,14 @@ struct AccuracyReport {
         }
     }
 
-    /// Those outside the stops by the parent, whose time is already excluded.
+    /// The standstills outside the stops by the parent, whose time is already excluded.
     private var standstills: [ObservedStop] {
         (outcome.standstills ?? []).filter { outcome.observedStops.possiblyStopped(from: $0.asked, to: $0.running) == 0 }
     }
 
     private static func length(_ stops: [ObservedStop]) -> UInt64 { stops.reduce(0) { $0 + ($1.continued - $1.stopped) } }
 
-    /// The time in which the loop can call nothing else; a starvation leaves room for others.
+    /// The time in which the loop cannot run other callbacks; during a starvation it can.
     private var stalledNanoseconds: UInt64 {
         min(outcome.report.nanoseconds, outcome.report.injected.reduce(0) { $0 + ($1.isStarvation ? 0 : $1.end - $1.begin) })
     }

@@ -2,9 +2,9 @@ internal import Foundation
 internal import Glibc
 internal import LagMonitor
 
-/// A process of this program under another subcommand, started and ended by its id.
+/// A child process that runs another subcommand of this program; started, and ended by its process ID.
 ///
-/// It dies with its parent, also while it is stopped (`PR_SET_PDEATHSIG`, ``HiddenCommand``).
+/// The kernel kills it with its parent, even while it is stopped (`PR_SET_PDEATHSIG`, ``HiddenCommand``).
 final class ChildProcess {
     let pid: pid_t
     /// The reading end of its stdout; -1 if not requested.
@@ -47,7 +47,7 @@ final class ChildProcess {
         if output >= 0 { close(output) }
     }
 
-    /// Whether it has ended; looks without waiting.
+    /// Whether it has exited. Does not wait.
     var hasEnded: Bool {
         if status != nil { return true }
         var word: Int32 = 0
@@ -56,7 +56,7 @@ final class ChildProcess {
         return true
     }
 
-    /// Ends it, stopped or not, and waits for it.
+    /// Kills it, even if it is stopped, and waits for it.
     func end() {
         guard !hasEnded else { return }
         kill(pid, SIGKILL)
@@ -65,8 +65,8 @@ final class ChildProcess {
         status = word
     }
 
-    /// Stops it as a whole and continues it after `milliseconds`. Nil when it ended instead.
-    /// - Throws: ``AccuracyFailure`` when it does not stop: a thread of it sits in the kernel and cannot be interrupted.
+    /// Stops the whole process, and continues it after `milliseconds`. Nil if it exited instead.
+    /// - Throws: ``AccuracyFailure`` if it does not stop, because one of its threads is in an uninterruptible system call.
     func stopAndContinue(milliseconds: Double) throws -> ObservedStop? {
         guard !hasEnded else { return nil }
         let asked = MonotonicTime.now
@@ -85,13 +85,13 @@ final class ChildProcess {
         )
     }
 
-    /// Waits for the last of its threads to stop; false when it ended instead.
+    /// Waits until its last thread has stopped; false if it exited instead.
     private func waitUntilStopped() throws -> Bool {
         let deadline = MonotonicTime.now + Self.stopLimit
         while MonotonicTime.now < deadline {
             var word: Int32 = 0
             if waitpid(pid, &word, WUNTRACED | WNOHANG) == pid {
-                // The low byte of a process that has stopped (WIFSTOPPED); any other has ended.
+                // The low byte of a stopped process (WIFSTOPPED); with any other value the process has exited.
                 if word & 0xff == 0x7f { return true }
                 status = word
                 return false
@@ -102,7 +102,7 @@ final class ChildProcess {
     }
 
     private static let stopLimit: Duration = .seconds(10)
-    /// The maximum uncertainty of the beginning of a stop.
+    /// The maximum uncertainty of the start of a stop.
     private static let pollMicroseconds: UInt32 = 20
 
     private static func reason(_ code: Int32) -> String { String(cString: strerror(code)) }

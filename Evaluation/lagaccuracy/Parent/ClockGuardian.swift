@@ -1,9 +1,9 @@
 internal import Glibc
 
-/// The process that sets the machine's wall clock for the target, and puts it right again however the rest ends: when the last
-/// writer of its pipe is gone, it sets the clock back (``StepClockCommand``).
+/// The process that sets the machine's wall clock for the target. It corrects the clock however the other processes end: when the
+/// last writer of its pipe has closed it, it sets the clock back (``StepClockCommand``).
 final class ClockGuardian {
-    /// Where steps are requested: nanoseconds, one per line.
+    /// The descriptor to which steps are written: nanoseconds, one per line.
     let input: Int32
     private let process: ChildProcess
 
@@ -19,10 +19,10 @@ final class ClockGuardian {
         }
     }
 
-    /// Whether it exited early: then it may not set the clock.
+    /// Whether it exited early, because it has no permission to set the clock.
     var hasFailed: Bool { process.hasEnded }
 
-    /// Makes it correct the clock, and waits for its exit. The target, which holds the pipe as well, has exited by now.
+    /// Makes it correct the clock, and waits for its exit. The target, which also has the pipe open, has exited by now.
     func end() {
         close(input)
         while !process.hasEnded { usleep(1000) }

@@ -12,13 +12,13 @@ struct ConditionRun {
     struct Outcome {
         let report: TargetReport
         let observedStops: [ObservedStop]
-        /// Nil: nothing is known of them.
+        /// Nil: standstills could not be measured.
         var standstills: [ObservedStop]?
         /// When the target was ready.
         let start: UInt64
     }
 
-    /// - Throws: ``AccuracyFailure`` if the target does not end in time, or prints no readable report.
+    /// - Throws: ``AccuracyFailure`` if the target does not exit in time, or prints no readable report.
     func execute() throws -> Outcome {
         let plan = options.plan(for: condition)
         let guardian = condition == .stepped && options.setsClock ? try ClockGuardian() : nil
@@ -53,7 +53,7 @@ struct ConditionRun {
         var start: UInt64?
         while true {
             let now = MonotonicTime.now
-            guard now < deadline else { throw AccuracyFailure("\(condition.rawValue): the target did not end in time") }
+            guard now < deadline else { throw AccuracyFailure("\(condition.rawValue): the target did not exit in time") }
             if now >= nextStop {
                 if let observedStop = try target.stopAndContinue(milliseconds: random.logUniform(options.stopMilliseconds)) {
                     observedStops.append(observedStop)
@@ -77,14 +77,14 @@ struct ConditionRun {
         }
         guard let end = text.firstIndex(of: UInt8(ascii: "\n")), let start,
             let report = try? JSONDecoder().decode(TargetReport.self, from: Data(text[(end + 1)...]))
-        else { throw AccuracyFailure("\(condition.rawValue): the target ended without a report") }
+        else { throw AccuracyFailure("\(condition.rawValue): the target exited without a report") }
         guard report.lost == 0 else {
-            throw AccuracyFailure("\(condition.rawValue): \(report.lost) records were lost on the way")
+            throw AccuracyFailure("\(condition.rawValue): \(report.lost) records were lost")
         }
         return Outcome(report: report, observedStops: observedStops, start: start)
     }
 
-    /// Four processes a processor that do nothing but spin. They end with us, or after their time.
+    /// Four spinning processes per processor. They exit with this process, or after their time limit.
     private static func spinners(seconds: Int) throws -> [ChildProcess] {
         let count = spinnersPerProcessor * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         return try (0..<count).map { _ in try ChildProcess(["spin", "--seconds", "\(seconds)"]) }
@@ -92,6 +92,6 @@ struct ConditionRun {
 
     private static let spinnersPerProcessor = 4
 
-    /// Stops and a starved machine make a run longer than planned; a hang of the target must not make it endless.
+    /// Stops and a busy machine make a run longer than planned, but a hang of the target must not make it endless.
     private static func limitSeconds(_ plan: InjectionPlan) -> Int { Int(plan.plannedMilliseconds / 1000) * 3 + 30 }
 }

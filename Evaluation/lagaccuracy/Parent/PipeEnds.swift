@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A pipe of which no other child gets an end by accident.
+/// A pipe whose ends no other child inherits by accident.
 struct PipeEnds {
     let read: Int32
     let write: Int32

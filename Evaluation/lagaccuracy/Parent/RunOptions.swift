@@ -13,7 +13,7 @@ struct RunOptions: Sendable {
             ? InjectionPlan(shortFor: condition, seed: seed) : InjectionPlan(seed: seed, condition: condition, count: count)
     }
 
-    /// For the target's command line.
+    /// The target's command line.
     var arguments: [String] {
         ["--seed", "\(seed)", "--count", "\(count)"] + (isShort ? ["--short"] : []) + (setsClock ? ["--set-clock"] : [])
     }

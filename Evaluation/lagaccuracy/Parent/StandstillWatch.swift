@@ -4,11 +4,11 @@ internal import LagMonitor
 internal import StallFixtures
 internal import Synchronization
 
-/// Times in which no processor of this machine ran: a virtual machine that its host had put aside. No process of the machine had
-/// that time, so it is left out of the truth as the parent's own stops are (``ObservedStop``).
+/// Finds standstills: times in which no processor of this machine ran, because its host had paused the virtual machine. No
+/// process could run in that time, so it is left out of the truth, as are the parent's own stops (``ObservedStop``).
 ///
-/// One thread on each of two processors sleeps for a millisecond at a time. What both missed in common, and were not waiting for their
-/// processor in, is a standstill. The target cannot bring that about: what it does delays them one by one, and as run-queue delay.
+/// On each of two processors, a thread sleeps repeatedly for a millisecond. The time in which both were late, without waiting for
+/// their processor, is a standstill. The target cannot cause one: it delays each thread separately, and with run-queue delay.
 final class StandstillWatch: Sendable {
     /// A sleep that ended late.
     struct Gap: Sendable, Equatable {
@@ -27,7 +27,7 @@ final class StandstillWatch: Sendable {
     private let isOver = Atomic(false)
     private let ended = DispatchGroup()
 
-    /// Nil where threads cannot be placed: then nothing is known of standstills.
+    /// Nil if threads cannot be bound to processors: then standstills cannot be measured.
     init?() {
         let placed = DispatchGroup()
         for (processor, sleeper) in sleepers.enumerated() {
@@ -48,7 +48,7 @@ final class StandstillWatch: Sendable {
         }
     }
 
-    /// Ends the threads; what they saw.
+    /// Ends the threads, and returns the standstills.
     func end() -> [ObservedStop] {
         isOver.store(true, ordering: .relaxed)
         ended.wait()
@@ -79,7 +79,7 @@ final class StandstillWatch: Sendable {
         return text.split(separator: " ").dropFirst().first.flatMap { UInt64($0) } ?? 0
     }
 
-    /// The time that two threads missed in common. It ends when the first of them runs again; before it, each may have slept as
+    /// The time in which both threads were late. It ends when the first of them runs again; before it, each may have slept as
     /// planned.
     static func common(_ one: [Gap], _ other: [Gap]) -> [ObservedStop] {
         one.flatMap { a in
@@ -93,6 +93,6 @@ final class StandstillWatch: Sendable {
     }
 
     private static let sleepNanoseconds: UInt64 = 1_000_000
-    /// Shorter ones are the timers'.
+    /// Shorter delays come from the timers.
     private static let leastNanoseconds: UInt64 = 4_000_000
 }

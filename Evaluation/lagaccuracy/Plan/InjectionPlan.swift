@@ -5,10 +5,10 @@ internal import TestSupport
 struct InjectionPlan: Sendable {
     let stalls: [PlannedStall]
 
-    /// Every kind that stalls. `short` and `idle` do not.
+    /// Every kind that stalls: all except `short` and `idle`.
     static let kinds: [WorkloadKind] = [.cpu, .sleep, .read, .lock, .io, .network, .child, .format, .hang, .starve]
 
-    /// The full form: kinds in shuffled rounds, so that each is there equally often.
+    /// The full form: kinds in shuffled rounds, so that each occurs equally often.
     init(seed: UInt64, condition: Condition, count: Int) {
         var random = SeededGenerator(seed: seed, condition: condition, purpose: 0)
         var round: [WorkloadKind] = []
@@ -24,9 +24,10 @@ struct InjectionPlan: Sendable {
         }
     }
 
-    /// The short form: few stalls, but over the five conditions every kind, each place, and stalls on both sides of the threshold.
+    /// The short form: few stalls. The five conditions together contain every kind, every place, and stalls on both sides of the
+    /// threshold.
     ///
-    /// If the target is stopped, stalls are longer, so that some are still long enough without that time.
+    /// If the target is stopped, stalls are longer, so that some exceed the threshold without that time.
     init(shortFor condition: Condition, seed: UInt64) {
         var random = SeededGenerator(seed: seed, condition: condition, purpose: 0)
         let others = Self.kinds.filter { $0 != .starve }
@@ -41,7 +42,7 @@ struct InjectionPlan: Sendable {
                 gapMilliseconds: Double.random(in: 60...200, using: &random)
             )
         }
-        // The longest one: its threshold is a second.
+        // The longest kind: its threshold is a second.
         if condition == .calm || condition == .stopped {
             stalls.append(
                 PlannedStall(kind: .starve, place: .perform, lengthMilliseconds: 1100 * scale, gapMilliseconds: 100)
@@ -52,7 +53,7 @@ struct InjectionPlan: Sendable {
 
     var plannedMilliseconds: Double { stalls.reduce(0) { $0 + $1.lengthMilliseconds + $1.gapMilliseconds } }
 
-    /// Two in three are log-uniform over 20 ms to 3 s, one in three lies around the threshold.
+    /// Two of three durations are log-uniform from 20 ms to 3 s, one of three is near the threshold.
     private static func length(_ kind: WorkloadKind, _ random: inout SeededGenerator) -> Double {
         let isNear = Int.random(in: 0..<3, using: &random) == 0
         if kind == .starve {
@@ -61,7 +62,7 @@ struct InjectionPlan: Sendable {
         return isNear ? Double.random(in: 110...260, using: &random) : random.logUniform(20...3000)
     }
 
-    /// Out of twenty: eight timers, four pieces of work, three sources, two blocks, three observers.
+    /// Of twenty places: eight timers, four pieces of work, three sources, two blocks, three observers.
     private static func place(_ random: inout SeededGenerator) -> Place {
         switch Int.random(in: 0..<20, using: &random) {
         case 0..<8: .timer

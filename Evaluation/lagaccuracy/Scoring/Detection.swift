@@ -4,10 +4,10 @@ struct Detection: Sendable, Equatable {
     let stallType: StallType?
     let start: UInt64
     let duration: UInt64
-    /// Time within it that the detector excludes from the duration, because it was not the loop's.
+    /// The time that the detector excludes from the duration, because the process could not run.
     var excluded: UInt64 = 0
     let detected: UInt64
-    /// The detector's bounds of the duration; nil: it claims to know it exactly.
+    /// The detector's bounds of the duration; nil: the detector reports an exact duration.
     var bounds: ClosedRange<UInt64>?
     /// How often the same detector reported the same stall again.
     var repeats = 0
@@ -29,8 +29,8 @@ struct Detection: Sendable, Equatable {
         }
     }
 
-    /// The report of the observer-and-semaphore watchdog. It gives no duration and no start: reports without activity of the loop
-    /// in between count as one stall that began a threshold before the first of them and lasted until the last.
+    /// The report of the observer-and-semaphore watchdog. It has no duration and no start, so reports without activity of the
+    /// loop in between count as one stall, which began a threshold before the first report and lasted until the last.
     static func all(from reports: [TargetReport.SemaphoreWatchdogReport]) -> [Detection] {
         var detections: [Detection] = []
         var index = 0

@@ -1,6 +1,6 @@
-/// One stop of the whole target, as its parent saw it from outside. `CLOCK_MONOTONIC`, nanoseconds.
+/// One stop of the whole target, as observed by its parent. `CLOCK_MONOTONIC`, nanoseconds.
 ///
-/// The time of the stop is not known to the microsecond. The target was certainly stopped between ``stopped`` (reported by
+/// The time of the stop is not known exactly. The target was certainly stopped between ``stopped`` (reported by
 /// `waitpid`, when the last thread has stopped) and ``continued`` (right before SIGCONT); it was certainly not stopped before
 /// ``asked`` (right before SIGSTOP) and after ``running`` (right after SIGCONT).
 struct ObservedStop: Sendable, Equatable {
@@ -21,7 +21,7 @@ extension Sequence<ObservedStop> {
         reduce(0) { $0 + overlap(begin, end, $1.asked, $1.running) }
     }
 
-    /// When the target had run for this long since `begin`: delayed by every stop in between.
+    /// The time when the target had run for this long since `begin`, including the delay of every stop in between.
     func time(after begin: UInt64, running length: UInt64) -> UInt64 {
         var time = begin + length
         for observedStop in self.sorted(by: { $0.stopped < $1.stopped })

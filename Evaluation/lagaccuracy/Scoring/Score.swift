@@ -1,53 +1,53 @@
 /// The score of a detector in one run: compares its detections with the truth. Pure.
 ///
-/// - A detection belongs to the truth of its kind that it overlaps most and that no earlier detection has taken; a truth that is
+/// - A detection belongs to the truth of its kind that it overlaps most and that has no earlier detection. A truth that is
 ///   not a stall (``Truth/mayBeFound``) has no detection.
-/// - A detection that belongs to no truth is false. So is every repetition: each stall must be reported once.
-/// - Recall is over the stalls that must be found (``Truth/mustBeFound``), injected or not.
-/// - Durations are compared only for injected stalls; delays by the kernel have no callout that measures them from inside.
+/// - A detection that belongs to no truth is false. So is every repetition, because each stall must be reported once.
+/// - Recall is the share of the stalls that must be found (``Truth/mustBeFound``), injected or not.
+/// - Durations are compared only for injected stalls, because no callout measures delays by the kernel from inside.
 struct Score: Sendable, Equatable {
-    /// A detection and what it belongs to.
+    /// A detection and the truth to which it belongs.
     struct Match: Sendable, Equatable {
         let detection: Detection
         let truth: Truth
 
-        /// How far the duration is outside the known bounds.
+        /// How far the duration is outside the true bounds.
         var durationError: UInt64 {
             if detection.duration < truth.least { return truth.least - detection.duration }
             return detection.duration > truth.most ? detection.duration - truth.most : 0
         }
 
-        /// Whether the detector gave bounds, and by how much the truth lies outside of them.
+        /// How far the truth is outside the detector's bounds; nil if the detector gave none.
         var boundsError: UInt64? {
             guard let bounds = detection.bounds else { return nil }
             if truth.most < bounds.lowerBound { return bounds.lowerBound - truth.most }
             return truth.least > bounds.upperBound ? truth.least - bounds.upperBound : 0
         }
 
-        /// From the moment the threshold was reached to the detection.
+        /// The time from the moment when the threshold was reached to the detection.
         var latency: UInt64 { detection.detected > truth.due ? detection.detected - truth.due : 0 }
     }
 
     private(set) var injected = 0
     private(set) var above = 0
     private(set) var aboveFound = 0
-    /// Of ``above``, those that are starvations.
+    /// The starvations of ``above``.
     private(set) var starvations = 0
     private(set) var starvationsFound = 0
-    /// Findings without a stall, and repetitions.
+    /// The number of detections without a stall, and of repetitions.
     private(set) var falseCount = 0
-    /// Of ``falseCount``, those that report a stall again.
+    /// The detections of ``falseCount`` that report a stall again.
     private(set) var repeats = 0
-    /// Injected, but too short to be reported.
+    /// The number of injected stalls that are too short to be reported.
     private(set) var below = 0
-    /// Injected, and may be reported or not.
+    /// The number of injected stalls that may be reported or not.
     private(set) var between = 0
-    /// Long enough to be reported and not injected: what the kernel did.
+    /// The number of stalls that were not injected and are long enough to be reported; the kernel caused them.
     private(set) var kernel = 0
     /// Nanoseconds, ascending.
     private(set) var durationErrors: [UInt64] = []
     private(set) var latencies: [UInt64] = []
-    /// As text: misses and false records.
+    /// Misses and false records, as text.
     private(set) var missed: [Truth] = []
     private(set) var unfounded: [Detection] = []
     private(set) var matches: [Match] = []
@@ -75,9 +75,9 @@ struct Score: Sendable, Equatable {
         latencies = matches.map(\.latency).sorted()
     }
 
-    /// 1 when nothing had to be found.
+    /// 1 if there was nothing to find.
     var recall: Double { Self.part(aboveFound, of: above) ?? 1 }
-    /// Its parts; nil where nothing had to be found.
+    /// The parts of the recall; nil if there was nothing to find.
     var starvationRecall: Double? { Self.part(starvationsFound, of: starvations) }
     var calloutRecall: Double? { Self.part(aboveFound - starvationsFound, of: above - starvations) }
 
@@ -107,7 +107,7 @@ struct Score: Sendable, Equatable {
             && overlap(detection.start, detection.end, truth.begin, truth.end) > 0
     }
 
-    /// The nearest rank; nil of nothing.
+    /// The nearest-rank percentile; nil without values.
     static func percentile(_ percent: Double, of sorted: [UInt64]) -> UInt64? {
         guard !sorted.isEmpty else { return nil }
         let rank = Int((percent / 100 * Double(sorted.count)).rounded(.up))

@@ -3,7 +3,7 @@ enum StallType: String, Sendable, CaseIterable {
     case callout
     case starvation
 
-    /// From what duration on it is a stall.
+    /// The duration from which it is a stall.
     var thresholdNanoseconds: UInt64 {
         switch self {
         case .callout: 150_000_000

@@ -1,5 +1,5 @@
 extension Truth {
-    /// All that happened in a run, from the target's own readings and the times in which its parent stopped it.
+    /// All stalls and delays of a run, from the target's own readings and the times in which its parent stopped it.
     static func all(in report: TargetReport, observedStops: [ObservedStop]) -> [Truth] {
         let injected = report.injected.map { stall in
             make(

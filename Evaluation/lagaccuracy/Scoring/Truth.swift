@@ -1,19 +1,19 @@
-/// What really happened to the loop, once. Nanoseconds.
+/// A true stall or delay of the loop. Nanoseconds.
 struct Truth: Sendable, Equatable {
     let stallType: StallType
-    /// `cpu in timer`; what was not injected is `kernel`.
+    /// Such as `cpu in timer`; `kernel` if it was not injected.
     let label: String
     let isInjected: Bool
     let begin: UInt64
     let end: UInt64
-    /// How long it lasted by the target's own readings, without the time in which the target was stopped. Two numbers, because
-    /// the moment of a stop is known only within bounds; without stops they are the same.
+    /// Its duration by the target's own readings, without the time in which the target was stopped. Two numbers, because
+    /// the time of a stop is known only within bounds; without stops they are equal.
     let least: UInt64
     let most: UInt64
-    /// The longest duration that the loop can have seen: from its reading before the callout to the one after it. Includes a
-    /// delay by the kernel between the callout's last reading and the loop's next.
+    /// The longest duration that the loop can have seen: from its reading before the callout to its reading after the callout.
+    /// Includes a delay by the kernel between the callout's last reading and the loop's next one.
     let longest: UInt64
-    /// When it had lasted for its threshold.
+    /// The time when it reached its threshold.
     let due: UInt64
 
     /// A stall that must be found: at least one interval (50 ms) above the threshold.

@@ -3,18 +3,18 @@ internal import Glibc
 internal import LagMonitor
 internal import Synchronization
 
-/// A semaphore whose timed wait follows the wall clock, like `sem_timedwait` and libdispatch's `dispatch_semaphore_wait` on Linux:
-/// the timeout becomes a point of `CLOCK_REALTIME` when the wait begins, so setting that clock moves the end of the wait.
+/// A semaphore whose timed wait follows the wall clock, like `sem_timedwait` and libdispatch's `dispatch_semaphore_wait` on
+/// Linux: when the wait begins, the timeout becomes a time of `CLOCK_REALTIME`, so setting that clock moves the end of the wait.
 ///
-/// Uses either the kernel's clock (then it *is* `sem_timedwait`), or its own clock, which starts like the kernel's and can
-/// be stepped: for machines whose clock must not be changed.
+/// Uses either the kernel's clock (then it *is* `sem_timedwait`), or a simulated clock, which starts like the kernel's and can
+/// be stepped, for machines whose clock must not be changed.
 // Unchecked: a semaphore is designed to be shared, the pointer is immutable, the rest is atomic.
 final class RealtimeSemaphore: @unchecked Sendable {
     private let raw: UnsafeMutablePointer<sem_t>
     private let isFaked: Bool
-    /// Of the faked clock, from `CLOCK_MONOTONIC`.
+    /// The offset of the simulated clock from `CLOCK_MONOTONIC`.
     private let offset = Atomic<Int64>(0)
-    /// Posts that only announce a step.
+    /// The number of posts that only announce a step.
     private let stepWakeups = Atomic<Int>(0)
 
     init(isFaked: Bool) {
@@ -31,7 +31,7 @@ final class RealtimeSemaphore: @unchecked Sendable {
 
     func post() { sem_post(raw) }
 
-    /// Sets the faked clock forward or back; a wait in progress ends according to the new time.
+    /// Sets the simulated clock forward or back; a wait in progress ends according to the new time.
     func step(byNanoseconds step: Int64) {
         offset.add(step, ordering: .sequentiallyConsistent)
         stepWakeups.add(1, ordering: .sequentiallyConsistent)
@@ -65,7 +65,7 @@ final class RealtimeSemaphore: @unchecked Sendable {
         }
     }
 
-    /// Whether a post was one of ours: the count of the semaphore comes out right whichever post it really was.
+    /// Takes one announcement of a step, if there is one. The semaphore's count is correct regardless of which post was taken.
     private func takeStepWakeup() -> Bool {
         guard stepWakeups.load(ordering: .sequentiallyConsistent) > 0 else { return false }
         stepWakeups.subtract(1, ordering: .sequentiallyConsistent)

@@ -2,11 +2,12 @@ internal import LagMonitor
 internal import LagWorkload
 internal import Synchronization
 
-/// The detector of the seeds, as they have it: an observer of all activities stores each and signals a semaphore; a thread waits on
-/// that with a timeout (``SemaphoreWatchdogRule``). Two rules hear of the same waits, so that both stand for the same events.
+/// The observer-and-semaphore watchdog in its common form: an observer of all activities stores each activity and signals a
+/// semaphore, and a thread waits on the semaphore with a timeout (``SemaphoreWatchdogRule``). Two variants of the rule get the
+/// same waits, so that both see the same events.
 ///
-/// Its faults are kept: one wake for each activity; a wait that follows the wall clock; a state check that knows two activities;
-/// a hang reported again and again; no notion of how long a stall was, nor of the watchdog's own lateness.
+/// Its faults are kept: a wake for each activity; a wait that follows the wall clock; a state check that knows two activities;
+/// repeated reports of a hang; no duration of a stall, and no check whether the watchdog itself was late.
 final class SemaphoreWatchdog: Sendable {
     private let semaphore: RealtimeSemaphore
     private let activity = Atomic<UInt8>(0)
@@ -17,7 +18,7 @@ final class SemaphoreWatchdog: Sendable {
 
     init(semaphore: RealtimeSemaphore) { self.semaphore = semaphore }
 
-    /// Waits of the watchdog that ended.
+    /// The number of the watchdog's waits that have ended.
     var wakes: UInt64 { wakeCount.load(ordering: .relaxed) }
 
     func attach(to loop: ObservedRunLoop) throws {
@@ -25,7 +26,7 @@ final class SemaphoreWatchdog: Sendable {
         try WorkloadThread.start { [self] in watch() }
     }
 
-    /// What it reported: the rule of seed 000, and the one with `beforeWaiting`.
+    /// The reports of the original rule, and of the rule that counts `beforeWaiting` as work.
     var found: (original: [TargetReport.SemaphoreWatchdogReport], extended: [TargetReport.SemaphoreWatchdogReport]) {
         reports.withLock { $0 }
     }
@@ -42,7 +43,7 @@ final class SemaphoreWatchdog: Sendable {
         semaphore.post()
     }
 
-    /// Never ends, as in the seeds: the process does.
+    /// Runs until the process exits, as in the common form.
     private func watch() {
         var original = SemaphoreWatchdogRule(countsBeforeWaiting: false)
         var extended = SemaphoreWatchdogRule(countsBeforeWaiting: true)

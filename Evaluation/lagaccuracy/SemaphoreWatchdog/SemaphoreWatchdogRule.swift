@@ -1,14 +1,14 @@
-/// The rule that the observer-and-semaphore watchdog applies to the ends of its waits. Pure.
+/// The rule that the observer-and-semaphore watchdog applies when a wait ends. Pure.
 ///
-/// Seed 000, line for line: a wait of 50 ms that timed out while the activity is `beforeSources` or `afterWaiting` adds one; the
-/// third in a row reports and starts again at zero, so that one hang is reported every 150 ms; everything else sets to zero.
+/// If a wait of 50 ms times out while the activity is `beforeSources` or `afterWaiting`, the rule adds one. At the third in a row
+/// it reports and starts again at zero, so that a hang is reported every 150 ms. Otherwise it sets the count to zero.
 struct SemaphoreWatchdogRule: Sendable {
     static let intervalNanoseconds: Int64 = 50_000_000
     static let timeoutsNeeded = 3
     static let thresholdNanoseconds: UInt64 = 150_000_000
 
-    /// Which activities count as work. Seed 000: these two, and nothing else. Seed 002 says that it was first tried with
-    /// `beforeWaiting` too, because stalls there are missed otherwise, and that idle loops were reported then.
+    /// Whether `beforeWaiting` also counts as work. The original rule counts only the two activities, and misses stalls in
+    /// `beforeWaiting`. With it, the rule reports idle loops.
     let countsBeforeWaiting: Bool
     private var timeouts = 0
 
@@ -21,8 +21,8 @@ struct SemaphoreWatchdogRule: Sendable {
         case beforeWaiting
     }
 
-    /// A wait ended.
-    /// - Returns: whether that gives a report.
+    /// Called when a wait has ended.
+    /// - Returns: whether the rule reports a stall.
     mutating func waitEnded(timedOut: Bool, activity: Activity) -> Bool {
         let isWorking =
             switch activity {

@@ -1,11 +1,12 @@
 internal import LagMonitor
 internal import Synchronization
 
-/// 10,000 short callbacks a second: a repeating timer of 100 µs. Points that it missed because the processor came late are made
-/// up by submitted work, a callback each; those that it missed because the loop was stalled are not.
+/// 10,000 short callbacks a second, by a repeating timer of 100 µs. For each point that the timer missed because the thread got
+/// no processor in time, work is submitted, which is a callback. Points that it missed because the loop was stalled are not
+/// replaced.
 final class BusyWork: Sendable {
     private static let interval: Duration = .microseconds(100)
-    /// Two milliseconds' worth: a longer absence was a stall.
+    /// The callbacks of two milliseconds: a longer gap was a stall.
     private static let mostMadeUp: UInt64 = 20
 
     private let loop: ObservedRunLoop
@@ -18,12 +19,12 @@ final class BusyWork: Sendable {
         self.oracle = oracle
     }
 
-    /// Goes on as long as the loop runs.
+    /// Continues as long as the loop runs.
     func start() {
         loop.add(RunLoopTimer(after: .zero, interval: Self.interval) { [self] _ in fire() }, to: .common)
     }
 
-    /// How many callbacks there were.
+    /// The number of callbacks so far.
     var count: Int { made.load(ordering: .relaxed) }
 
     private func fire() {
@@ -33,7 +34,7 @@ final class BusyWork: Sendable {
 
     private func callback() { oracle.callback { made.add(1, ordering: .relaxed) } }
 
-    /// How many callbacks the time since the last call was good for; a remainder is kept.
+    /// The number of callbacks that were due since the last call; a remainder is kept.
     private func due() -> UInt64 {
         let now = MonotonicTime.now.nanoseconds
         let interval = UInt64(Self.interval.wholeNanoseconds)

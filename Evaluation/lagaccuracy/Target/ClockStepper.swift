@@ -4,8 +4,8 @@ internal import LagWorkload
 internal import Synchronization
 internal import TestSupport
 
-/// Sets the wall clock forward and back by minutes at random times: the faked one of the observer-and-semaphore watchdog, or the real one by
-/// asking the process that may and that puts it right in the end (``StepClockCommand``).
+/// Sets the wall clock forward and back by minutes at random times: either the simulated clock of the observer-and-semaphore
+/// watchdog, or the real clock, through the process that has the permission and corrects it at the end (``StepClockCommand``).
 final class ClockStepper: Sendable {
     private let seed: UInt64
     private let semaphore: RealtimeSemaphore
@@ -17,7 +17,7 @@ final class ClockStepper: Sendable {
         self.seed = seed
         self.semaphore = semaphore
         self.setter = setter
-        // The clock is put right when the last writer is gone: a child of the workload must not be one.
+        // The clock is corrected when the last writer has closed the pipe, so children of the workload must not inherit it.
         if let setter { _ = fcntl(setter, F_SETFD, FD_CLOEXEC) }
     }
 
@@ -36,7 +36,7 @@ final class ClockStepper: Sendable {
         while true {
             sleepUntil(.now + .milliseconds(Int64.random(in: Self.pauseMilliseconds, using: &random)))
             if stopping.load(ordering: .acquiring) { return }
-            // Away by some minutes, and back: both directions come first equally often.
+            // Some minutes away, and back: forward and backward come first equally often.
             let step =
                 away != 0 ? -away : Int64.random(in: Self.minutes, using: &random) * 60 * (Bool.random(using: &random) ? 1 : -1)
             away += step

@@ -3,7 +3,7 @@ internal import LagMonitor
 internal import LagWorkload
 internal import Synchronization
 
-/// Carries out a plan on a loop: one stall after the other, each in its place, with a gap before it.
+/// Executes a plan on a loop: one stall after another, each in its place, with a gap before it.
 final class Injector: Sendable {
     private let loop: ObservedRunLoop
     private let plan: InjectionPlan
@@ -14,7 +14,7 @@ final class Injector: Sendable {
     private let next = Mutex(0)
     private let end: @Sendable () -> Void
 
-    /// - Parameter end: called on the loop when the last stall is over.
+    /// - Parameter end: called on the loop after the last stall.
     init(
         loop: ObservedRunLoop,
         plan: InjectionPlan,
@@ -29,7 +29,7 @@ final class Injector: Sendable {
         chain = CallbackChain { work in loop.perform { oracle.callback(work) } }
     }
 
-    /// Arms the next stall, its gap from now.
+    /// Schedules the next stall after its gap.
     func arm() {
         let index = next.withLock { next in
             defer { next += 1 }
@@ -45,13 +45,13 @@ final class Injector: Sendable {
         }
     }
 
-    /// Brings a stall to its place. The pacer's thread.
+    /// Schedules a stall in its place. Called on the pacer's thread.
     private func submit(_ stall: PlannedStall) {
         switch stall.place {
         case .timer, .perform: loop.perform { [self] in inject(stall) }
         case .mainQueue: DispatchQueue.main.async { [self] in inject(stall) }
         case .source:
-            // One for each stall: it leaves the loop again when it has served.
+            // One source for each stall, which is removed from the loop after its stall.
             let holder = SourceHolder()
             let source = RunLoopSource { [self] in
                 inject(stall)
@@ -69,7 +69,7 @@ final class Injector: Sendable {
         }
     }
 
-    /// The callout that stalls. The first and the last thing in it are the readings of the clock.
+    /// The callout that stalls. It reads the clock first and last.
     private func inject(_ stall: PlannedStall) {
         oracle.begin(stall)
         let length = Duration.microseconds(Int64(stall.lengthMilliseconds * 1000))
@@ -86,13 +86,13 @@ final class Injector: Sendable {
         } catch {
             WorkloadMessage.write("\(stall.kind.rawValue): \(error)")
         }
-        // Its gap is long enough that the next one does not start before the reading.
+        // The gap is long enough that the next stall does not start before this reading.
         arm()
         oracle.end()
     }
 }
 
-/// Keeps a source until it has served: the source's own closure needs it.
+/// Keeps a source until its closure, which needs it, has run.
 private final class SourceHolder: Sendable {
     private let source = Mutex<RunLoopSource?>(nil)
 

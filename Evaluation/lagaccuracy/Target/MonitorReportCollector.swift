@@ -1,7 +1,7 @@
 internal import LagMonitor
 internal import Synchronization
 
-/// Gathers what the monitor reports: the lines of one stall become one report.
+/// Collects the monitor's reports: combines the lines of one stall into one report.
 final class MonitorReportCollector: Sendable {
     private struct State {
         var order: [StallID] = []
@@ -27,7 +27,7 @@ final class MonitorReportCollector: Sendable {
                     start: record.startMonotonicNanoseconds,
                     duration: record.durationNanoseconds,
                     excluded: excluded,
-                    // `hangAfter` is zero: the first line comes at detection, and says how long it has been by then.
+                    // `hangAfter` is zero, so the first line is written at detection, with the duration until then.
                     detected: record.startMonotonicNanoseconds + record.durationNanoseconds + excluded
                 )
             }
@@ -35,7 +35,7 @@ final class MonitorReportCollector: Sendable {
         }
     }
 
-    /// In the order in which they were first reported.
+    /// The reports, in the order in which they were first reported.
     var monitorReports: [TargetReport.MonitorReport] {
         state.withLock { state in state.order.compactMap { state.monitorReports[$0] } }
     }

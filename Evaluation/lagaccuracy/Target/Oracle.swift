@@ -2,26 +2,26 @@ internal import LagMonitor
 internal import LagWorkload
 internal import Synchronization
 
-/// The target's own clock: reads `CLOCK_MONOTONIC` at every activity of the loop and around every callback that we submit, and
-/// so knows what really happened to the loop, whatever the cause. It never reads the monitor's beacon.
+/// The target's own clock: reads `CLOCK_MONOTONIC` at every activity of the loop and around every submitted callback, and so
+/// knows every delay of the loop, whatever its cause. It never reads the monitor's beacon.
 ///
-/// - The callout itself measures an injected stall, first thing and last thing.
-/// - Between two readings the loop is at work, unless it sleeps: that is, from the last observer of `beforeWaiting` to the
-///   first of `afterWaiting`. Any other time of ``longGap`` or more between two readings was taken from the loop by the
-///   kernel, and is truth as well.
-/// - A time of ``longAwakePeriod`` or more without sleep is truth for a rule that finds starvation.
+/// - For an injected stall, the callout itself reads the clock first and last.
+/// - Between two readings the loop works, unless it sleeps, which is from the last observer of `beforeWaiting` to the
+///   first observer of `afterWaiting`. If any other time between two readings is ``longGap`` or more, the kernel delayed the
+///   loop; this is also a true stall.
+/// - A time of ``longAwakePeriod`` or more without sleep is a true stall for a rule that finds starvation.
 ///
-/// What it cannot see: a delay between the last observer of `beforeWaiting` and the sleep itself, and one between the wake and
-/// the first observer. Both are a few hundred nanoseconds of the loop's code.
+/// It cannot see a delay between the last observer of `beforeWaiting` and the sleep, or between the wake and the first observer.
+/// Both are a few hundred nanoseconds of the loop's code.
 ///
 /// Only for the loop's thread, except ``harvest(into:)``; an uncontended lock costs about 20 ns.
 final class Oracle: Sendable {
     private struct State {
-        /// False before the first reading: the loop has not run.
+        /// False before the first reading, when the loop has not run.
         var hasBegun = false
         var last: UInt64 = 0
         var isResting = false
-        /// The stall in progress, and whether it is one of many callouts.
+        /// The stall in progress, and whether it consists of many callouts.
         var open: TargetReport.Injected?
         var isInside = false
         /// An injected stall whose reading after the callout is missing.
@@ -39,12 +39,12 @@ final class Oracle: Sendable {
     static let longGap: UInt64 = 140_000_000
     /// 10 ms below the threshold of a second.
     static let longAwakePeriod: UInt64 = 990_000_000
-    /// A shorter pass by the sleep may have been none.
+    /// In a shorter time between the observers the loop may not have slept.
     private static let certainSleepNanoseconds: UInt64 = 20_000
 
     private let state = Mutex(State())
 
-    /// Puts the observers on the loop: one before all others, one after them.
+    /// Adds the observers to the loop: one before all others, one after them.
     func attach(to loop: ObservedRunLoop) {
         loop.add(RunLoopObserver(order: .min) { [self] _, activity in first(activity) }, to: .common)
         loop.add(RunLoopObserver(order: .max) { [self] _, activity in last(activity) }, to: .common)
@@ -69,14 +69,14 @@ final class Oracle: Sendable {
         }
     }
 
-    /// A callback of the busy condition, or a piece of a starvation: read before and after.
+    /// A callback of the busy condition, or a part of a starvation; the clock is read before and after it.
     func callback(_ body: () -> Void) {
         state.withLock { Self.read(&$0, MonotonicTime.now.nanoseconds) }
         body()
         state.withLock { Self.read(&$0, MonotonicTime.now.nanoseconds) }
     }
 
-    /// A stall begins: the first thing in its callout.
+    /// A stall begins; called first in its callout.
     func begin(_ stall: PlannedStall) {
         state.withLock { state in
             let before = state.last
@@ -88,7 +88,7 @@ final class Oracle: Sendable {
         }
     }
 
-    /// It is over: the last thing in its (last) callout.
+    /// A stall ends; called last in its (last) callout.
     func end() {
         state.withLock { state in
             guard var open = state.open else { return }
@@ -105,10 +105,10 @@ final class Oracle: Sendable {
         }
     }
 
-    /// How many injected stalls are over.
+    /// The number of injected stalls that have ended.
     var injectedCount: Int { state.withLock { $0.report.injected.count } }
 
-    /// Adds the observations. Call it when the loop has ended; time after that does not count.
+    /// Adds the observations. Call it when the loop has ended; later time does not count.
     func harvest(into report: inout TargetReport) {
         state.withLock { state in
             Self.endAwakePeriod(&state, state.last)

@@ -1,13 +1,13 @@
-/// What a run of the target leaves behind: its own readings, and what the detectors said. All times are `CLOCK_MONOTONIC`
+/// The results of a run of the target: its own readings, and the detectors' reports. All times are `CLOCK_MONOTONIC`
 /// in nanoseconds.
 struct TargetReport: Codable, Sendable {
-    /// A stall that was injected, as the callout that stalls read the clock.
+    /// An injected stall, with the clock readings of its callout.
     struct Injected: Codable, Sendable {
         let kind: String
         let place: Place
         /// The loop's own reading before the callout.
         var before: UInt64
-        /// First and last reading in the callout; of a starvation, in the first and the last of its callouts.
+        /// The first and last reading in the callout; for a starvation, in its first and its last callout.
         var begin: UInt64
         var end: UInt64
         /// The loop's own reading after the callout.
@@ -26,13 +26,13 @@ struct TargetReport: Codable, Sendable {
     struct AwakePeriod: Codable, Sendable {
         let begin: UInt64
         let end: UInt64
-        /// How much of it is for certain: without any pass by the sleep, however short.
+        /// The longest part that is certainly without sleep, in which the loop did not wait even for a short time.
         let certain: UInt64
-        /// How much of it long single callouts took; a rule for many short ones need not count it.
+        /// The part in long single callouts, which a rule for many short callouts need not count.
         let inLongCallouts: UInt64
     }
 
-    /// A stall as the monitor reported it.
+    /// A stall that the monitor reported.
     struct MonitorReport: Codable, Sendable {
         var isStarvation: Bool
         var start: UInt64
@@ -57,18 +57,18 @@ struct TargetReport: Codable, Sendable {
     var gaps: [Gap] = []
     var awakePeriods: [AwakePeriod] = []
     var monitorReports: [MonitorReport] = []
-    /// The rule as seed 000 has it.
+    /// The reports of the original rule.
     var semaphoreWatchdog: [SemaphoreWatchdogReport] = []
-    /// The same with `beforeWaiting` counted as work, as seed 002 tried it first.
+    /// The reports of the rule that also counts `beforeWaiting` as work.
     var semaphoreWatchdogBeforeWaiting: [SemaphoreWatchdogReport] = []
     var monitorWakes: UInt64 = 0
     var semaphoreWatchdogWakes: UInt64 = 0
-    /// For the busy condition.
+    /// Only in the busy condition.
     var callbacks = 0
     var clockSteps = 0
     var nanoseconds: UInt64 = 0
-    /// How long the loop's thread and the watchdog waited for a processor: durations cannot be more exact than that.
+    /// How long the loop's thread and the watchdog waited for a processor, which limits the accuracy of durations.
     var runDelayNanoseconds: UInt64 = 0
-    /// Records that did not reach us; must be zero for the rest to mean anything.
+    /// The number of lost records; must be zero, because otherwise the results are not valid.
     var lost: UInt64 = 0
 }

@@ -10,10 +10,10 @@ struct TargetRun {
     let condition: Condition
     let plan: InjectionPlan
     let seed: UInt64
-    /// Where steps of the real clock are requested; nil: the clock of the observer-and-semaphore watchdog is faked.
+    /// The descriptor for steps of the real clock; nil: the clock of the observer-and-semaphore watchdog is simulated.
     let clockSetter: Int32?
 
-    /// Before the first stall and after the last: time to be idle in, and for the last records to arrive.
+    /// Idle time before the first stall and after the last, in which the last records arrive.
     private static let margin: Duration = .milliseconds(250)
 
     /// Runs the plan; on the main thread.
@@ -25,7 +25,7 @@ struct TargetRun {
         let collector = MonitorReportCollector()
         var configuration = StallMonitorConfiguration()
         configuration.hangAfter = .zero
-        // Every single one is compared with the truth.
+        // No limit, because every record is compared with the truth.
         configuration.limits = .none
         let monitor = StallMonitor(configuration: configuration)
         let handler = monitor.onStall(queue: DispatchQueue(label: "records")) { collector.take($0) }
@@ -54,7 +54,7 @@ struct TargetRun {
         let semaphoreWatchdogWakes = semaphoreWatchdog.wakes
         stepper.stop()
         monitor.stop()
-        // The handler's queue has had a moment; reports still in transit are counted below.
+        // The handler's queue has had some time; reports that are still in transit are counted below.
         usleep(Self.deliveryMicroseconds)
 
         var report = TargetReport()
