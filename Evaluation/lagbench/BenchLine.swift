@@ -1,4 +1,4 @@
-/// One measured number, as it is printed: `bench NAME VALUE UNIT [p50=] [p99=] [peer=NAME peer_value=V ratio=R] [KEY=…]`.
+/// One printed result: `bench NAME VALUE UNIT [p50=] [p99=] [peer=NAME peer_value=V ratio=R] [KEY=…]`.
 struct BenchLine: Sendable {
     struct Peer: Sendable {
         let name: String
@@ -11,7 +11,7 @@ struct BenchLine: Sendable {
     var p50: Double?
     var p99: Double?
     var peer: Peer?
-    /// Further facts a reader needs to judge the number: how many samples, what was left out.
+    /// Further facts that are needed to judge the number: the number of samples, what was left out.
     var notes: [(key: String, value: String)] = []
 
     init(_ name: String, _ value: Double, _ unit: String) {
@@ -20,7 +20,7 @@ struct BenchLine: Sendable {
         self.unit = unit
     }
 
-    /// The peer's value over ours: how many times as much the peer costs. Infinite when ours is nothing.
+    /// The peer's value divided by the monitor's: how many times as much the peer costs. Infinite if the monitor's value is 0.
     var ratio: Double? {
         guard let peer else { return nil }
         return value == 0 ? (peer.value == 0 ? 1 : .infinity) : peer.value / value
@@ -49,7 +49,7 @@ struct BenchLine: Sendable {
         return fields.joined(separator: " ")
     }
 
-    /// As many decimals as carry information; none behind a whole number.
+    /// As many decimals as are significant; none for a whole number.
     static func format(_ number: Double) -> String {
         guard number.isFinite else { return "\(number)" }
         let scale: Double =

@@ -1,13 +1,13 @@
-/// One figure of the bench: how it is measured, and what it should be.
+/// One benchmark: how its figure is measured, and its target.
 protocol Benchmark: Sendable {
-    /// Its name in the lines: `activity_store`.
+    /// Its name in the lines, such as `activity_store`.
     var name: String { get }
     var unit: String { get }
     /// The targets of this figure; all must be met.
     var targets: [Target] { get }
 
-    /// Measures. The first figure has the benchmark's name; further ones, named otherwise, show it from another side and
-    /// have no target. Called once, on the main thread, with no monitor running.
+    /// Measures. The first figure has the benchmark's name; further figures have other names, show further aspects, and
+    /// have no target. Called once, on the main thread, while no monitor runs.
     func run() throws -> [BenchLine]
 }
 
@@ -17,7 +17,7 @@ struct Target: Sendable {
         case value
         /// The 99th percentile.
         case p99
-        /// How many times as much the peer costs.
+        /// The peer's value divided by the monitor's.
         case ratio
     }
 
@@ -48,7 +48,7 @@ struct Target: Sendable {
         }
     }
 
-    /// `<= 2`, `p99 <= 50`, `ratio >= 100`.
+    /// Such as `<= 2`, `p99 <= 50`, `ratio >= 100`.
     var text: String {
         let prefix = subject == .value ? "" : "\(subject.rawValue) "
         return switch bound {

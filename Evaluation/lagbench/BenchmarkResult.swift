@@ -4,7 +4,7 @@ struct BenchmarkResult {
     let targets: [Target]
     /// The figure itself.
     let figure: BenchLine
-    /// The same from other sides.
+    /// Further aspects of it.
     let others: [BenchLine]
 
     init(benchmark: any Benchmark, figures: [BenchLine]) {

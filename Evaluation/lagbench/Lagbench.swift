@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// `lagbench`: measures what the monitor costs and how fast it is, against the observer-and-semaphore watchdog, in one run.
+/// `lagbench`: measures the monitor's cost and speed, compared with the observer-and-semaphore watchdog, in one run.
 @main
 enum Lagbench {
-    /// Every figure, in the order of the run. The quiet ones first, so that no earlier load is left in their way.
-    /// - Parameter subject: the program for names and lines; nil: this one.
+    /// All benchmarks, in the order of the run. The quiet ones come first, so that no earlier load affects them.
+    /// - Parameter subject: the program in which names and lines are looked up; nil: this one.
     static func benchmarks(subject: String? = nil) -> [any Benchmark] {
         [
             ActivityStore(), LoopIteration(), FoundationLoopIteration(), WatchdogWakesIdle(), WatchdogWakesBusy(),
@@ -15,7 +15,7 @@ enum Lagbench {
         ] + runLoopAtScale
     }
 
-    /// The run loop against Foundation's, where the load grows.
+    /// The run loop compared with Foundation's, under increasing load.
     private static var runLoopAtScale: [any Benchmark] {
         let bySize: [any Benchmark] = [10, 1_000, 10_000, 100_000].flatMap { count -> [any Benchmark] in
             [TimersDue(count: count), PerformAfter(count: count), TimersAdded(count: count), TimerReplaced(count: count)]
@@ -42,7 +42,7 @@ enum Lagbench {
         }
     }
 
-    /// - Returns: false when a figure could not be measured, or, with `--check`, missed its target.
+    /// - Returns: false if a figure could not be measured, or, with `--check`, missed its target.
     private static func run(_ options: Options) -> Bool {
         let machine = Machine.current()
         if !options.markdown { show(machine.lines) }
@@ -64,7 +64,7 @@ enum Lagbench {
         return !failed && !(options.check && missed)
     }
 
-    /// At once, also into a pipe: a run takes its time.
+    /// Writes immediately, even into a pipe, because a run takes long.
     private static func show(_ lines: [String]) {
         for line in lines { print(line) }
         fflush(nil)

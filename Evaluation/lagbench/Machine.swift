@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// The machine of the measurement. Without it the figures are meaningless.
+/// The machine of the measurement, which is needed to interpret the figures.
 struct Machine {
     let facts: [(key: String, value: String)]
 
-    /// `machine KEY VALUE`, a line a fact.
+    /// `machine KEY VALUE`, a line for each fact.
     var lines: [String] { facts.map { "machine \($0.key) \($0.value)" } }
 
     var sentence: String { facts.map { "\($0.key.replacing("_", with: " ")) \($0.value)" }.joined(separator: ", ") }
@@ -22,7 +22,7 @@ struct Machine {
         facts.append(("system", field("PRETTY_NAME", in: file("/etc/os-release"), separator: "=") ?? "unknown"))
         facts.append(("clocksource", trimmed(file("/sys/devices/system/clocksource/clocksource0/current_clocksource"))))
         #if DEBUG
-            facts.append(("build", "debug: build with -c release before believing any figure"))
+            facts.append(("build", "debug: build with -c release to get valid figures"))
         #else
             facts.append(("build", "release"))
         #endif

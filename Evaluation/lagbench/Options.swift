@@ -28,7 +28,7 @@ struct Options {
     private(set) var markdown = false
     private(set) var check = false
 
-    /// - Parameter names: the figures there are.
+    /// - Parameter names: the names of all benchmarks.
     init(arguments: some Sequence<String>, names: [String]) throws(UsageError) {
         var rest = Array(arguments)[...]
         while let argument = rest.popFirst() {
@@ -39,11 +39,11 @@ struct Options {
             case "--check": check = true
             case "--only": only.insert(try Self.value(of: argument, from: rest.popFirst(), allowed: names))
             case "--subject":
-                guard let path = rest.popFirst() else { throw UsageError(description: "\(argument) needs a program's path") }
+                guard let path = rest.popFirst() else { throw UsageError(description: "\(argument) needs the path of a program") }
                 subject = path
             case "--probe":
                 let probes = Probe.allCases.map(\.rawValue)
-                // A known case, because otherwise the line above has thrown.
+                // The name is known, because otherwise the line above has thrown.
                 verb = .probe(Probe(rawValue: try Self.value(of: argument, from: rest.popFirst(), allowed: probes))!)
             default: throw UsageError(description: "unknown argument '\(argument)'")
             }

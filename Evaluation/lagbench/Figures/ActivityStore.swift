@@ -2,11 +2,11 @@ internal import CLagBeacon
 internal import LagActivity
 internal import LagMonitor
 
-/// The cost of one activity for the monitored thread: `beacon.mark`, with the watchdog running and the beacon not armed, against
-/// the observer-and-semaphore watchdog's store and semaphore signal with its watchdog waiting.
+/// The cost of one activity for the monitored thread: `beacon.mark`, while the watchdog runs and the beacon is not armed,
+/// compared with the store and semaphore signal of the observer-and-semaphore watchdog, while its watchdog waits.
 ///
-/// Whole batches in a tight loop, the clock read around a batch, the loop itself not subtracted; the median of the
-/// batches. The stores are atomic, so the compiler may neither drop nor merge them.
+/// Measures batches in a tight loop. The clock is read around each batch, and the cost of the loop is not subtracted. The result
+/// is the median of the batches. The stores are atomic, so the compiler may neither remove nor merge them.
 struct ActivityStore: Benchmark {
     let name = "activity_store"
     let unit = "ns"
@@ -16,7 +16,7 @@ struct ActivityStore: Benchmark {
     private static let storesPerBatch = 50_000
     private static let watchdogSignals = 3_000
     private static let watchdogBatches = 300
-    /// The watchdog counts as waiting when it has announced it and did not wake for this long.
+    /// The watchdog counts as waiting if it has announced the wait and has not woken for this long.
     private static let settleNanoseconds: UInt64 = 20_000
     private static let watchdogSignalsPerBatch = 500
 
@@ -26,7 +26,7 @@ struct ActivityStore: Benchmark {
         defer { monitor.stop() }
         let loop = BenchLoop(name: "bench")
         try monitor.watch(loop)
-        // At work from now on, so that the watchdog ticks; the first wake answers the arming of its park.
+        // The loop works from now on, so that the watchdog ticks; the first wake answers the arming of the watchdog's park.
         loop.beacon.wake(.beforeTimers, at: clb_now_ns())
         Pause.sleep(milliseconds: 60)
         let ours = Samples((0..<Self.batches).map { _ in batch(loop.beacon) })
@@ -34,16 +34,17 @@ struct ActivityStore: Benchmark {
         let semaphoreWatchdog = try SemaphoreWatchdog()
         defer { semaphoreWatchdog.stop() }
         let waited = Samples((0..<Self.watchdogSignals).compactMap { _ in signalWhileWaiting(semaphoreWatchdog) })
-        // Last: it leaves a heap of signals that the watchdog has not taken yet.
+        // Measured last, because it leaves many signals that the watchdog has not taken yet.
         let tight = Samples((0..<Self.watchdogBatches).map { _ in tightBatch(semaphoreWatchdog) })
         return [
             BenchLine(name, ours.median, unit).comparing(with: "semaphore_watchdog", waited.median),
-            // The kinder comparison: in a tight loop the watchdog seldom gets to wait, and a signal without a waiter is cheap.
+            // This comparison favours the peer: in a tight loop its watchdog rarely waits, and a signal without a waiter is
+            // cheap.
             BenchLine("activity_store_tight", ours.median, unit).comparing(with: "semaphore_watchdog_tight", tight.median),
         ]
     }
 
-    /// Nanoseconds a mark.
+    /// Nanoseconds per mark.
     @inline(never)
     private func batch(_ beacon: ActivityBeacon) -> Double {
         let begin = clb_now_ns()
@@ -64,7 +65,8 @@ struct ActivityStore: Benchmark {
         return Double(clb_now_ns() - begin) / Double(Self.watchdogSignalsPerBatch)
     }
 
-    /// One note while the watchdog waits, less one reading of the clock. Nil when it did not get to wait.
+    /// The time of one store and signal while the watchdog waits, minus one reading of the clock. Nil if the watchdog did not
+    /// wait.
     private func signalWhileWaiting(_ semaphoreWatchdog: SemaphoreWatchdog) -> Double? {
         let patience = clb_now_ns() + 50_000_000
         var (wakes, since) = (semaphoreWatchdog.wakes, clb_now_ns())
@@ -72,7 +74,7 @@ struct ActivityStore: Benchmark {
             let now = clb_now_ns()
             if semaphoreWatchdog.wakes != wakes { (wakes, since) = (semaphoreWatchdog.wakes, now) }
             if now > patience { return nil }
-            // Not by spinning: the watchdog may need this very processor to get to its wait.
+            // Does not spin, because the watchdog may need this processor to reach its wait.
             Pause.sleep(milliseconds: 0.05)
         }
         let begin = clb_now_ns()

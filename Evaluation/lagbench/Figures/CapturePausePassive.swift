@@ -5,9 +5,9 @@ internal import LagCapture
 internal import LagModel
 internal import Synchronization
 
-/// The effect of a hundred captures on a sleeping thread: its context switches, of both kinds, before and after.
+/// The effect of a hundred captures on a sleeping thread: its voluntary and involuntary context switches, before and after.
 ///
-/// The peer sends the same sleeping thread a plain signal with an empty handler a hundred times, which is what samplers do.
+/// The peer sends a plain signal with an empty handler to the same sleeping thread a hundred times, as sampling profilers do.
 struct CapturePausePassive: Benchmark {
     let name = "capture_pause_passive"
     let unit = "switches"
@@ -44,14 +44,14 @@ struct CapturePausePassive: Benchmark {
         ]
     }
 
-    /// The switches that `act`, done a hundred times, adds to the thread.
+    /// The context switches of the thread that a hundred calls of `act` add.
     private func added(to target: ThreadIdentity, by act: () throws -> Void) throws -> Double {
-        guard let before = TaskFiles.switches(tid: target.tid) else { throw BenchmarkFailure("no status of a thread") }
+        guard let before = TaskFiles.switches(tid: target.tid) else { throw BenchmarkFailure("no status of the thread") }
         for _ in 0..<Self.captures {
             try act()
             Pause.sleep(milliseconds: Self.pauseMilliseconds)
         }
-        guard let after = TaskFiles.switches(tid: target.tid) else { throw BenchmarkFailure("no status of a thread") }
+        guard let after = TaskFiles.switches(tid: target.tid) else { throw BenchmarkFailure("no status of the thread") }
         return Double(after.voluntary - before.voluntary) + Double(after.involuntary - before.involuntary)
     }
 

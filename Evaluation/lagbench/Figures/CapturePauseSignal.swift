@@ -5,22 +5,22 @@ internal import LagActivity
 internal import LagCapture
 internal import LagModel
 
-/// The gap that a running thread sees when it is captured by a signal.
+/// The pause of a running thread when it is captured by a signal.
 ///
-/// The thread reads the clock in a tight loop and notes every gap. For each capture the largest gap that begins between the
-/// capture's own begin and end, on the same clock, is its pause. Nothing is subtracted. Two kinds of captures are left out
-/// and counted, because there the scheduler's gap hides ours: those that found the thread off its processor (a gap had
-/// begun before), and those during which it was put aside for another thread (its involuntary switches moved).
-/// `capture_pause_all` leaves none out; `capture_pause_noise` takes windows of the same lengths some time later, in which
-/// no thread was captured: the machine's own noise. The peer is the minimum cost of a signal: an empty handler. The two threads
-/// are kept on different processors.
+/// The thread reads the clock in a tight loop and records every gap. The pause of a capture is the largest gap that begins
+/// between the capture's start and end, on the same clock. Nothing is subtracted. Two kinds of captures are left out and counted,
+/// because a gap of the scheduler hides the pause: captures that found the thread off its processor (a gap had begun before), and
+/// captures during which the thread was preempted (its count of involuntary switches changed). `capture_pause_all` leaves none
+/// out.
+/// `capture_pause_noise` uses later windows of the same lengths without a capture, which show the machine's own noise. The peer
+/// is the minimum cost of a signal: an empty handler. The two threads are bound to different processors.
 struct CapturePauseSignal: Benchmark {
     let name = "capture_pause_signal"
     let unit = "us"
     let targets = [Target(.value, .atMost(5)), Target(.p99, .atMost(50))]
 
     private static let captures = 600
-    /// On a busy machine there are fewer captures to measure: then it continues up to this time, and accepts fewer.
+    /// On a busy machine fewer captures can be measured. Then it continues up to this time, and accepts fewer.
     private static let longestNanoseconds: UInt64 = 6_000_000_000
     private static let fewestCaptures = 50
     private static let peerSignal = SIGURG
@@ -37,7 +37,7 @@ struct CapturePauseSignal: Benchmark {
 
     func run() throws -> [BenchLine] {
         let capture = try ThreadCapture()
-        guard SignalCapture.install() > 0 else { throw BenchmarkFailure("no signal is free") }
+        guard SignalCapture.install() > 0 else { throw BenchmarkFailure("no unused signal is available") }
         defer { SignalCapture.remove() }
         let everywhere = try Placement.current()
         guard let here = everywhere.single.first, let there = everywhere.single.last else {
@@ -78,10 +78,10 @@ struct CapturePauseSignal: Benchmark {
         ]
     }
 
-    /// One capture. Nil when the thread was not captured by a signal: it was waiting for a processor, or did not answer.
+    /// One capture. Nil if the thread was not captured by a signal, because it waited for a processor or did not respond.
     private func once(_ capture: ThreadCapture, _ target: ThreadIdentity, _ frames: FrameBuffer) -> Capture? {
         guard let earlier = ThreadState(tid: target.tid) else { return nil }
-        // The watchdog too looks at the thread a while before it captures.
+        // Like the watchdog, reads the thread's state some time before the capture.
         Pause.sleep(milliseconds: .random(in: Self.shortestPauseMilliseconds...Self.longestPauseMilliseconds))
         guard let before = ThreadState(tid: target.tid) else { return nil }
         let begin = clb_now_ns()
@@ -94,7 +94,7 @@ struct CapturePauseSignal: Benchmark {
         )
     }
 
-    /// The peer: the same thread gets plain signals with an empty handler, which is the least that any signal costs here.
+    /// The peer: the same thread gets plain signals with an empty handler, the minimum cost of any signal on this machine.
     private func plainSignals(_ target: ThreadIdentity) -> [GapRecorder.Window] {
         let previous = signal(Self.peerSignal) { _ in }
         defer { signal(Self.peerSignal, previous) }

@@ -1,10 +1,11 @@
 internal import CLagBeacon
 internal import LagMonitor
 
-/// The cost of `withStallContext` for the working thread: around nothing, without and with a monitor that uses contexts; within a
-/// task that does not suspend; and with an attribute.
+/// The cost of `withStallContext` for the working thread: around an empty body, without and with a monitor that uses contexts;
+/// within a task that does not suspend; and with an attribute.
 ///
-/// Whole batches in a tight loop, the clock read around a batch, the loop itself not subtracted; the median of the batches.
+/// Measures batches in a tight loop. The clock is read around each batch, and the cost of the loop is not subtracted. The result
+/// is the median of the batches.
 struct ContextSet: Benchmark {
     let name = "context_set"
     let unit = "ns"
@@ -37,7 +38,7 @@ struct ContextSet: Benchmark {
         ]
     }
 
-    // Unchecked: the task writes it before it sets the flag, and its maker reads it after that.
+    // Unchecked: the task writes it before it sets the flag, and the creator of the task reads it after that.
     private final class TaskResults: @unchecked Sendable {
         var values: [Double] = []
     }

@@ -7,9 +7,10 @@ internal import Synchronization
 
 /// How long after the threshold a stall is found: sixty stalls of random length and phase, half of them asleep, half computing.
 ///
-/// Ours is the watchdog's own time in the `begin` record, which `hangAfter = .zero` makes at detection, after the stack was
-/// taken; minus the stall's begin as read by the stalled callback itself, minus the threshold. The observer-and-semaphore
-/// watchdog's is the time of its third timeout. Both run at once on their own loops, so they have the same conditions.
+/// The monitor's latency is the watchdog's own time in the `begin` record, which `hangAfter = .zero` requests at detection, after
+/// the stack was captured; minus the stall's start as read by the stalled callback itself, minus the threshold. For the
+/// observer-and-semaphore watchdog, the detection is the time of its third timeout. Both run at the same time on separate loops,
+/// so they have the same conditions.
 struct DetectLatency: Benchmark {
     let name = "detect_latency"
     let unit = "ms"
@@ -23,7 +24,7 @@ struct DetectLatency: Benchmark {
     func run() throws -> [BenchLine] {
         var configuration = StallMonitorConfiguration()
         configuration.hangAfter = .zero
-        // All stalls have one fingerprint, and each is measured.
+        // All stalls have the same fingerprint, and each must be reported.
         configuration.limits = .none
         let monitor = StallMonitor(configuration: configuration)
         let found = Found()
@@ -60,8 +61,8 @@ struct DetectLatency: Benchmark {
     {
         let latencies = Samples(ours.compactMap { Self.latency(of: $0, in: found) })
         let peerLatencies = Samples(theirs.compactMap { Self.latency(of: $0, in: semaphoreWatchdog) })
-        // On a busy machine a stall may be over before it is found: then it has a record, and no latency.
-        guard latencies.count > 0 else { throw BenchmarkFailure("none of \(ours.count) stalls was found while it lasted") }
+        // On a busy machine a stall may end before it is found: then it has a record, but no latency.
+        guard latencies.count > 0 else { throw BenchmarkFailure("none of \(ours.count) stalls was found before its end") }
         var line = BenchLine(name, latencies.percentile(99), unit).comparing(
             with: "semaphore_watchdog",
             peerLatencies.percentile(99)
@@ -75,13 +76,13 @@ struct DetectLatency: Benchmark {
             )
     }
 
-    /// Milliseconds from the threshold to the first detection within the stall; nil when there was none.
+    /// Milliseconds from the threshold to the first detection within the stall; nil without a detection.
     private static func latency(of stall: Stalls.Stall, in times: [UInt64]) -> Double? {
         guard let time = times.first(where: { $0 >= stall.begin && $0 <= stall.end + thresholdNanoseconds }) else { return nil }
         return (Double(time) - Double(stall.begin) - Double(thresholdNanoseconds)) / 1_000_000
     }
 
-    /// Makes the stalls happen, one at a time, at random phases of the watchdog's tick.
+    /// Causes the stalls, one at a time, at random phases of the watchdog's tick.
     private static func drive(_ stalls: Stalls, signal: () -> Void) {
         for index in 0..<Self.stalls {
             Pause.sleep(milliseconds: .random(in: pauses))
@@ -91,7 +92,7 @@ struct DetectLatency: Benchmark {
         }
     }
 
-    /// The callback that stalls, as it was planned, and what it did.
+    /// The callback that stalls as planned, and its measurements.
     private final class Stalls: Sendable {
         struct Stall: Sendable {
             let begin: UInt64
@@ -122,7 +123,7 @@ struct DetectLatency: Benchmark {
                 defer { state.milliseconds = 0 }
                 return (state.milliseconds, state.computing)
             }
-            // An unplanned call: the one that ends the loop.
+            // The only call without a planned stall is the one that ends the loop.
             guard milliseconds > 0 else { return }
             let deadline = begin + UInt64(milliseconds * 1_000_000)
             if computing { Pause.spin(until: deadline) } else { Pause.sleep(until: deadline) }

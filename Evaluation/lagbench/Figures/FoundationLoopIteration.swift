@@ -5,13 +5,14 @@ internal import LagMonitor
 internal import LagMonitorFoundation
 internal import Synchronization
 
-/// How much slower a turn of a CFRunLoop gets by being watched, in per cent: by a ``FoundationLoop``, and by the observer-and-semaphore watchdog.
+/// How much slower an iteration of a CFRunLoop is when it is watched, in per cent: by a ``FoundationLoop``, and by the
+/// observer-and-semaphore watchdog.
 ///
 /// An iteration performs a source that signals itself and wakes its loop, so that the loop iterates as fast as it can, and never
-/// sleeps: its time is the processor time of its thread, which other processes do not affect. Three equal loops alternate on one
-/// processor:
-/// not watched, watched by us, and by the observer-and-semaphore watchdog. A round compares its three; the figure is the median of the rounds. Two further lines:
-/// - `loop_turn_foundation_ns`: what such a turn takes when watched; the peer is the loop that is not.
+/// sleeps. Its time is the CPU time of its thread, which other processes do not affect. Three equal loops alternate on one
+/// processor: not watched, watched by the monitor, and watched by the observer-and-semaphore watchdog. A round compares the
+/// three; the figure is the median of the rounds. Two further lines:
+/// - `loop_turn_foundation_ns`: the time of a watched iteration; the peer is the loop that is not watched.
 /// - `loop_turn_foundation_run`: the same as the first for a loop that runs as `RunLoop.run()` does: a run for each source.
 struct FoundationLoopIteration: Benchmark {
     let name = "loop_turn_foundation"
@@ -29,7 +30,7 @@ struct FoundationLoopIteration: Benchmark {
         guard let here = everywhere.single.first, let there = everywhere.single.last else {
             throw BenchmarkFailure("no processor")
         }
-        // Not where the loops turn.
+        // Not on the processor of the loops.
         try here.apply()
         defer { try? everywhere.apply() }
 
@@ -51,7 +52,7 @@ struct FoundationLoopIteration: Benchmark {
         ]
     }
 
-    /// Nanoseconds a turn took, one number a round.
+    /// Nanoseconds per iteration, one number for each round.
     private struct Rounds {
         var free: [Double] = []
         var watched: [Double] = []
@@ -98,12 +99,12 @@ struct FoundationLoopIteration: Benchmark {
             iterating.repeats { [loop] in loop.signal() }
         }
 
-        /// Nanoseconds of one, from that many.
+        /// Nanoseconds per iteration, measured over this many.
         func iterations(_ count: Int) throws -> Double {
             iterating.left.store(count, ordering: .releasing)
             loop.signal()
             guard iterating.done.wait(timeout: .now() + .seconds(20)) == .success else {
-                throw BenchmarkFailure("a loop did not turn")
+                throw BenchmarkFailure("a loop did not iterate")
             }
             let nanoseconds = iterating.last.load(ordering: .acquiring) - iterating.first.load(ordering: .acquiring)
             return Double(nanoseconds) / Double(count - 1)
@@ -122,22 +123,22 @@ struct FoundationLoopIteration: Benchmark {
         let last = Atomic<UInt64>(0)
         let done = DispatchSemaphore(value: 0)
         private let isFirst = Atomic<Bool>(true)
-        // In a structure: a bare closure in a Mutex gets wrapped once more each time it is taken out.
+        // In a structure, because a bare closure in a Mutex is wrapped again each time it is taken out.
         private struct Next { var signal: (@Sendable () -> Void)? }
         private let next = Mutex(Next())
 
-        /// Processor time of the calling thread, in nanoseconds.
+        /// The CPU time of the calling thread, in nanoseconds.
         private static var threadTime: UInt64 {
             var time = timespec()
             clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
             return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
         }
 
-        /// Before the first turn; nil breaks the circle of the callback and what it calls.
+        /// Set before the first iteration; nil breaks the reference cycle between the callback and the function that it calls.
         func repeats(_ signal: (@Sendable () -> Void)?) { next.withLock { $0.signal = signal } }
 
         func perform() {
-            // The last signal of a loop that is being stopped.
+            // The last call, for a loop that is being stopped.
             guard left.load(ordering: .acquiring) > 0 else { return }
             if isFirst.exchange(false, ordering: .relaxed) { first.store(Self.threadTime, ordering: .relaxed) }
             if left.subtract(1, ordering: .relaxed).newValue > 0 { return next.withLock { $0 }.signal?() ?? () }

@@ -4,15 +4,15 @@ internal import LagMonitor
 internal import LagRunLoop
 internal import Synchronization
 
-/// How long it takes from another thread's signal and wake to the callback: a monitored ``ObservedRunLoop`` against an
-/// unmonitored CFRunLoop. Both callbacks answer the same way, by storing the time; the other thread looks for it.
+/// The time from another thread's signal and wake to the callback: a monitored ``ObservedRunLoop`` compared with an unmonitored
+/// CFRunLoop. Both callbacks respond in the same way, by storing the time; the other thread polls for it.
 ///
-/// Rounds of both by turns, so that both see the same weather, and the threads on the same processors; the median of all
-/// turns. In `loop_turn` the next signal follows at once, as under load; our loop then looks for a wake for some
-/// microseconds before it sleeps. Two further lines show what that looking does not help:
-/// - `loop_turn_asleep`: a pause before each signal, so that both loops sleep in the kernel and their processor idles.
-///   Mostly the time a processor takes to wake up, which is the machine's (in a virtual one, the hypervisor's).
-/// - `loop_turn_one_processor`: both threads on one processor, so that each turn is a sleep, a wake and a switch.
+/// Rounds of both alternate, so that both have the same conditions, and the threads run on the same processors. The result is the
+/// median of all iterations. In `loop_turn` the next signal follows immediately, as under load; the monitored loop then polls for
+/// a wake for some microseconds before it sleeps. Two further lines show cases in which this polling does not help:
+/// - `loop_turn_asleep`: a pause before each signal, so that both loops sleep in the kernel and their processor is idle.
+///   Mostly the time in which a processor wakes up, which depends on the machine (in a virtual machine, on the hypervisor).
+/// - `loop_turn_one_processor`: both threads on one processor, so that each iteration is a sleep, a wake and a context switch.
 struct LoopIteration: Benchmark {
     let name = "loop_turn"
     let unit = "ns"
@@ -62,7 +62,7 @@ struct LoopIteration: Benchmark {
         return line.annotating("peer_p99", BenchLine.format(theirs.percentile(99)))
     }
 
-    /// The turns of both.
+    /// The iterations of both.
     private struct Pairs {
         var ours: [Double] = []
         var theirs: [Double] = []
@@ -73,12 +73,12 @@ struct LoopIteration: Benchmark {
         }
     }
 
-    /// Where a callback stores the time it ran.
+    /// The place where a callback stores the time at which it ran.
     private final class Answer: Sendable {
         enum Pace {
             case atOnce
             case afterPause
-            /// The signalling thread gives its processor away while it waits.
+            /// The signalling thread yields its processor while it waits.
             case yielding
         }
 
@@ -94,7 +94,7 @@ struct LoopIteration: Benchmark {
             times.reserveCapacity(count)
             for _ in 0..<count {
                 if pace == .afterPause { Pause.spin(until: clb_now_ns() + LoopIteration.pauseNanoseconds) }
-                // The loop goes to sleep before it gives the processor back.
+                // The loop goes to sleep before this thread gets the processor back.
                 if pace == .yielding { sched_yield() }
                 time.store(0, ordering: .relaxed)
                 let begin = clb_now_ns()
@@ -102,7 +102,7 @@ struct LoopIteration: Benchmark {
                 var answered = time.load(ordering: .acquiring)
                 while answered == 0 {
                     if pace == .yielding { sched_yield() }
-                    if clb_now_ns() - begin > Self.patienceNanoseconds { throw BenchmarkFailure("a loop did not answer") }
+                    if clb_now_ns() - begin > Self.patienceNanoseconds { throw BenchmarkFailure("a loop did not respond") }
                     answered = time.load(ordering: .acquiring)
                 }
                 times.append(Double(answered) - Double(begin))

@@ -2,11 +2,11 @@ internal import CLagBeacon
 internal import CLagRemote
 internal import Glibc
 
-/// What the preloaded library adds to a wait: its `poll` against the C library's, of nothing with time-out 0, as the wait
-/// of an established loop.
+/// The cost that the preloaded library adds to a wait: its `poll` compared with the C library's, without descriptors and with
+/// timeout 0, as the wait of an established loop.
 ///
-/// Batches of both in turn, on one thread; the difference of each pair, and the median of these. The library is loaded into this
-/// process beside the real one, with a page of our own; what is called, and from where, is the same code for both.
+/// Batches of both alternate on one thread. The result is the median of the differences of the pairs. The library is loaded into
+/// this process beside the C library, with a separate page. Both are called by the same code, from the same place.
 struct PreloadedWait: Benchmark {
     let name = "preloaded_wait"
     let unit = "ns"
@@ -16,14 +16,14 @@ struct PreloadedWait: Benchmark {
 
     private static let pairs = 400
     private static let waitsPerBatch = 5_000
-    /// More than are needed to become a loop.
+    /// More waits than the library needs to recognise a loop.
     private static let firstWaits = 20
     private static let library = "liblagmonitor-preload.so"
 
     func run() throws -> [BenchLine] {
         var page: UnsafeMutablePointer<clb_loop_table>?
         var descriptor: Int32 = -1
-        // No process looks at this one: a parent's start is not needed.
+        // No process reads this table, so the parent's start time is not needed.
         guard clr_loop_table_create(0, &page, &descriptor) == 0, let page else { throw BenchmarkFailure("no shared loop table") }
         let wrapped = try load(descriptor)
         guard let real = dlsym(nil, "poll") else { throw BenchmarkFailure("no poll") }
@@ -33,7 +33,7 @@ struct PreloadedWait: Benchmark {
         guard clr_loop_table_read(page, 0, &loop) != 0 else { throw BenchmarkFailure("the waits were not taken for a loop") }
         let before = clb_beacon_word(clb_loop_table_beacon(page, 0)) >> 8
         let pairs = (0..<Self.pairs).map { pair in
-            // The first one has colder caches, so they alternate.
+            // The first one has colder caches, so the order alternates.
             if pair.isMultiple(of: 2) {
                 let first = batch(bare, waits: Self.waitsPerBatch, timeout: 0)
                 return (bare: first, wrapped: batch(wrapped, waits: Self.waitsPerBatch, timeout: 0))
@@ -52,7 +52,7 @@ struct PreloadedWait: Benchmark {
         ]
     }
 
-    /// The page stays, for so does the library.
+    /// The page is never unmapped, because the library stays loaded.
     private func load(_ descriptor: Int32) throws -> Wait {
         setenv("LAGMONITOR_LOOP_TABLE", "/proc/\(getpid())/fd/\(descriptor)", 1)
         defer { unsetenv("LAGMONITOR_LOOP_TABLE") }
@@ -62,12 +62,12 @@ struct PreloadedWait: Benchmark {
         guard let handle = dlopen("/\(folder)/\(Self.library)", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE),
             let wait = dlsym(handle, "poll")
         else {
-            throw BenchmarkFailure("\(Self.library) cannot be loaded: build that product as well")
+            throw BenchmarkFailure("\(Self.library) cannot be loaded; build this product, too")
         }
         return unsafeBitCast(wait, to: Wait.self)
     }
 
-    /// Nanoseconds a wait. One place that both are called from, as a loop has it.
+    /// Nanoseconds per wait. Both are called from this one place, as a loop has one wait.
     @inline(never)
     private func batch(_ wait: Wait, waits: Int, timeout: Int32) -> Double {
         let begin = clb_now_ns()

@@ -1,10 +1,10 @@
 internal import Foundation
 internal import LagMonitor
 
-/// Resident memory that `start()` and the first watched loop add to a process which has its run loop already.
+/// The resident memory that `start()` and the first watched loop add to a process that already has its run loop.
 ///
-/// Measured in fresh processes of this program, which hold nothing but the loop; summed over all mappings, so the pages
-/// of libunwind's and libc's files count too.
+/// Measured in fresh processes of this program, which contain only the loop; summed over all mappings, so that the pages
+/// of libunwind's and libc's files are included.
 struct ResidentSetStart: Benchmark {
     let name = "rss_start"
     let unit = "MB"
@@ -23,7 +23,7 @@ struct ResidentSetStart: Benchmark {
         let loop = ObservedRunLoop.current
         _ = loop.run(in: .default, for: .zero, returnAfterSourceHandled: false)
         let monitor = StallMonitor()
-        // Twice: the reading itself touches memory the first time.
+        // Reads twice, because the first reading itself allocates memory.
         _ = TaskFiles.residentKilobytes()
         guard let before = TaskFiles.residentKilobytes(), (try? monitor.start()) != nil, (try? monitor.watch(loop)) != nil
         else { exit(EXIT_FAILURE) }

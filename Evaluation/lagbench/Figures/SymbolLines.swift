@@ -2,16 +2,16 @@ internal import Foundation
 internal import LagDiagnosis
 internal import LagSymbols
 
-/// Files, lines and inlined functions for thirty frames of one program, none of them queried before, by the long-running child.
-/// The peer is the toolchain's own symboliser on thirty frames of the same program.
+/// The long-running child looks up files, lines and inlined functions for thirty frames of one program, which were not queried
+/// before. The peer is the toolchain's own symboliser on thirty frames of the same program.
 ///
-/// `symbol_lines_first` is the first batch of all: the child's start and its reading of the program count.
-/// `symbol_lines_child` is what the child has in memory afterwards, the program's pages included.
+/// `symbol_lines_first` is the first batch, including the child's start and its reading of the program.
+/// `symbol_lines_child` is the child's memory afterwards, including the program's pages.
 struct SymbolLines: Benchmark {
     let name = "symbol_lines"
     let unit = "ms"
     let targets = [Target(.value, .atMost(30))]
-    /// The program to look in; nil: this one.
+    /// The program in which names and lines are looked up; nil: this one.
     let subject: String?
 
     private static let batches = 20
@@ -61,12 +61,12 @@ struct SymbolLines: Benchmark {
     }
 }
 
-/// The same frames again.
+/// Looks up the same frames again.
 struct SymbolLinesKnown: Benchmark {
     let name = "symbol_lines_known"
     let unit = "ms"
     let targets = [Target(.value, .atMost(0.1))]
-    /// The program to look in; nil: this one.
+    /// The program in which names and lines are looked up; nil: this one.
     let subject: String?
 
     private static let rounds = 1000

@@ -1,12 +1,12 @@
 internal import LagDiagnosis
 
-/// Names for thirty frames of one program, none of them queried before: one pass over its symbol table. The peer is the
-/// toolchain's own symboliser, only names and for the first time, on thirty frames of this program.
+/// Looks up names for thirty frames of one program, which were not queried before: one pass over its symbol table. The peer is
+/// the toolchain's own symboliser, which looks up only names, for the first time, for thirty frames of this program.
 struct SymbolNames: Benchmark {
     let name = "symbol_names"
     let unit = "ms"
     let targets = [Target(.value, .atMost(20))]
-    /// The program to look in; nil: this one.
+    /// The program in which names are looked up; nil: this one.
     let subject: String?
 
     private static let batches = 20
@@ -28,12 +28,12 @@ struct SymbolNames: Benchmark {
     }
 }
 
-/// The same frames again.
+/// Looks up the same frames again.
 struct SymbolNamesKnown: Benchmark {
     let name = "symbol_names_known"
     let unit = "ms"
     let targets = [Target(.value, .atMost(0.1))]
-    /// The program to look in; nil: this one.
+    /// The program in which names are looked up; nil: this one.
     let subject: String?
 
     private static let rounds = 1000

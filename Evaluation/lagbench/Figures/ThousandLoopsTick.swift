@@ -2,13 +2,13 @@ internal import CLagBeacon
 internal import LagDetection
 internal import LagMonitor
 
-/// What a tick of the watchdog costs with a thousand working loops: how long its look at all of them takes, by the clock, as
-/// it measures it itself in the running monitor; the median of some sixty ticks.
+/// The cost of a tick of the watchdog with a thousand working loops: the time in which it scans all of them, as the watchdog
+/// measures it in the running monitor; the median of about sixty ticks.
 ///
-/// Another thread has every loop wake and work some times between two ticks, so each look finds each word changed and
-/// the beacon's cache line with another processor, and nothing of the last tick in its caches. `loops_1000_cpu` is the
-/// watchdog thread's whole processor time a tick, with the wait's system calls and the switch to the thread;
-/// `loops_1_cpu` is the same for one loop, so what a tick costs anyway.
+/// Another thread makes every loop wake and work several times between two ticks. So each scan finds every word changed, the
+/// beacon's cache line on another processor, and no data of the last tick in its caches. `loops_1000_cpu` is the watchdog
+/// thread's whole CPU time per tick, including the system calls of its wait and the switch to the thread. `loops_1_cpu` is the
+/// same for one loop, which is the fixed cost of a tick.
 struct ThousandLoopsTick: Benchmark {
     let name = "loops_1000_tick"
     let unit = "us"
@@ -29,7 +29,7 @@ struct ThousandLoopsTick: Benchmark {
         ]
     }
 
-    /// Microseconds: of each look, and of the thread's processor time a tick.
+    /// Microseconds of each scan, and of the thread's CPU time per tick.
     private struct Costs {
         let scans: Samples
         let processor: Double
@@ -44,7 +44,7 @@ struct ThousandLoopsTick: Benchmark {
         let stopping = Flag()
         let publisher = try BenchThread {
             while !stopping.isSet {
-                // Each has rested for a moment and works again: loops that never rest would be starved.
+                // Each loop has rested for a moment and works again, because loops that never rest count as starved.
                 for loop in loops {
                     loop.beacon.wake(.afterWaiting, at: clb_now_ns())
                     loop.beacon.begin(.beforeSources, at: clb_now_ns())
@@ -77,7 +77,7 @@ struct ThousandLoopsTick: Benchmark {
     private func reading(_ monitor: StallMonitor, _ watchdog: Int32) throws -> (nanoseconds: UInt64, counters: Watchdog.Counters)
     {
         guard let nanoseconds = TaskFiles.processorNanoseconds(tid: watchdog), let counters = monitor.watchdogCounters else {
-            throw BenchmarkFailure("no processor time of the watchdog")
+            throw BenchmarkFailure("cannot read the CPU time of the watchdog")
         }
         return (nanoseconds, counters)
     }

@@ -5,11 +5,11 @@ internal import LagCapture
 internal import LagModel
 internal import Synchronization
 
-/// What a frame costs to unwind, warm: the walk over the snapshot of a sleeping thread, by the frames it found. The peer is
-/// glibc's `backtrace()` (libgcc's unwinder), called by that thread itself at the same depth.
+/// The cost of unwinding a frame with warm caches: the time for unwinding the snapshot of a sleeping thread, divided by the
+/// number of frames. The peer is glibc's `backtrace()` (libgcc's unwinder), called by that thread itself at the same depth.
 ///
-/// `unwind_frame_signal` is the same for a running thread, whose registers are all known; `unwind_capture` is a whole
-/// passive capture: the looks at the thread before and after, the copy of the stack, and the walk.
+/// `unwind_frame_signal` is the same for a running thread, whose registers are all known. `unwind_capture` is a whole
+/// passive capture: reading the thread's state before and after, copying the stack, and unwinding.
 struct UnwindFrame: Benchmark {
     let name = "unwind_frame"
     let unit = "ns"
@@ -21,7 +21,7 @@ struct UnwindFrame: Benchmark {
     private static let captures = 200
     private static let capacity = 256
 
-    /// The state shared by the thread at the bottom of the stack and the measuring one.
+    /// The state that the thread at the bottom of the stack and the measuring thread share.
     private final class Meeting: Sendable {
         /// The peer's measurement is done; the thread runs until `sleep`, then sleeps until `end`.
         let measured = DispatchSemaphore(value: 0)
@@ -32,7 +32,7 @@ struct UnwindFrame: Benchmark {
 
     func run() throws -> [BenchLine] {
         let capture = try ThreadCapture()
-        guard SignalCapture.install() > 0 else { throw BenchmarkFailure("no signal is free") }
+        guard SignalCapture.install() > 0 else { throw BenchmarkFailure("no unused signal is available") }
         defer { SignalCapture.remove() }
         let backtrace = try GlibcFunction.find("backtrace", as: GlibcFunction.Backtrace.self)
         let meeting = Meeting()
@@ -77,7 +77,7 @@ struct UnwindFrame: Benchmark {
         }
         guard outcome.method == method, outcome.end == .complete else {
             let reason = outcome.failure.map { ": \($0.rawValue)" } ?? ""
-            throw BenchmarkFailure("taken by \(outcome.method), not \(method); the walk ended \(outcome.end)\(reason)")
+            throw BenchmarkFailure("captured by \(outcome.method), not \(method); unwinding ended \(outcome.end)\(reason)")
         }
         let times = Samples(
             (0..<Self.walks).map { _ in

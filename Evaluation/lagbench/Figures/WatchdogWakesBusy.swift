@@ -4,12 +4,12 @@ internal import LagMonitor
 internal import LagRunLoop
 internal import Synchronization
 
-/// How often a second the watchdog wakes while a loop turns as fast as it can. The observer-and-semaphore watchdog wakes for every activity
-/// it can keep up with.
+/// The watchdog's wakes per second while a loop iterates as fast as it can. The observer-and-semaphore watchdog wakes for each
+/// activity, as fast as it can.
 ///
-/// A source that signals itself and wakes its loop keeps the loop busy. `busy_turn` is the cost of an iteration then,
-/// observed by the observer-and-semaphore watchdog and by ours; `busy_turn_unwatched` the same loops without a watchdog. The
-/// difference is the cost of watching for a working loop.
+/// A source that signals itself and wakes its loop keeps the loop busy. `busy_turn` is the cost of an iteration of the loop that
+/// is watched by the observer-and-semaphore watchdog, or by the monitor; `busy_turn_unwatched` is the same for loops without a
+/// watchdog. The difference is the cost of watching for a working loop.
 struct WatchdogWakesBusy: Benchmark {
     let name = "watchdog_wakes_busy"
     let unit = "per_s"
@@ -19,7 +19,7 @@ struct WatchdogWakesBusy: Benchmark {
     private static let milliseconds = 3_000.0
     private static let unwatchedMilliseconds = 1_000.0
 
-    /// How often a second something happened.
+    /// The number of events per second.
     private struct Rates {
         let wakes: Double
         let iterations: Double
@@ -27,15 +27,15 @@ struct WatchdogWakesBusy: Benchmark {
         var iterationNanoseconds: Double { 1_000_000_000 / iterations }
     }
 
-    /// A callback that counts its calls and, until it is ended, calls for the next one.
+    /// A callback that counts its calls and, until it is stopped, requests the next one.
     private final class IteratingCallback: Sendable {
         let iterations = Atomic<UInt64>(0)
         let ended = Atomic<Bool>(false)
-        // In a structure: a bare closure in a Mutex gets wrapped once more each time it is taken out.
+        // In a structure, because a bare closure in a Mutex is wrapped again each time it is taken out.
         private struct Next { var signal: (@Sendable () -> Void)? }
         private let next = Mutex(Next())
 
-        /// Before the first turn.
+        /// Called before the first iteration.
         func repeats(_ signal: @escaping @Sendable () -> Void) { next.withLock { $0.signal = signal } }
 
         func perform() {
@@ -44,7 +44,7 @@ struct WatchdogWakesBusy: Benchmark {
             next.withLock { $0 }.signal?()
         }
 
-        /// Breaks the circle of the callback and what it calls.
+        /// Breaks the reference cycle between the callback and the function that it calls.
         func end() {
             ended.store(true, ordering: .relaxed)
             next.withLock { $0.signal = nil }

@@ -2,7 +2,7 @@ internal import LagDetection
 internal import LagMonitor
 internal import LagRunLoop
 
-/// How often the watchdog wakes in five seconds in which every watched loop waits.
+/// The number of the watchdog's wakes in five seconds, while every watched loop waits.
 struct WatchdogWakesIdle: Benchmark {
     let name = "watchdog_wakes_idle"
     let unit = "count"
@@ -22,7 +22,7 @@ struct WatchdogWakesIdle: Benchmark {
             for thread in threads { thread.join() }
         }
         for thread in threads { try monitor.watch(thread.loop) }
-        // An observer-and-semaphore watchdog of one loop that waits as well.
+        // An observer-and-semaphore watchdog of a loop that also waits.
         let semaphoreWatchdog = try SemaphoreWatchdog()
         let semaphoreWatchdogLoop = try CoreFoundationLoop(observer: semaphoreWatchdog) {}
         defer {

@@ -5,7 +5,7 @@ internal import LagActivity
 internal import LagCapture
 internal import Synchronization
 
-/// A thread on a CFRunLoop with one manual source: the peer of an ``ObservedRunLoop`` with one.
+/// A thread that runs a CFRunLoop with one manual source: the peer of an ``ObservedRunLoop`` with one source.
 final class CoreFoundationLoop: Sendable {
     private struct Parts {
         let loop: CFRunLoop
@@ -31,8 +31,9 @@ final class CoreFoundationLoop: Sendable {
     private let thread: BenchThread
 
     /// - Parameters:
-    ///   - observer: called at every activity of the loop, as the seeds do it; none: the loop is not monitored.
-    ///   - runsAnewForEachSource: whether it runs as `RunLoop.run()` does, which begins again after each handled source.
+    ///   - observer: called at every activity of the loop, as the observer-and-semaphore watchdog does; none: the loop is not
+    ///     monitored.
+    ///   - runsAnewForEachSource: whether it runs like `RunLoop.run()`, which starts again after each handled source.
     ///   - prepare: called on the loop's thread before it runs.
     ///   - perform: the source's callback, on the loop's thread.
     init(
@@ -49,14 +50,14 @@ final class CoreFoundationLoop: Sendable {
     /// The loop's thread.
     var tid: Int32 { thread.target.tid }
 
-    /// Marks the source and wakes the loop. Any thread, also from inside the callback.
+    /// Signals the source and wakes the loop. May be called on any thread, also from inside the callback.
     func signal() {
         guard let parts = box.parts else { return }
         CFRunLoopSourceSignal(parts.source)
         CFRunLoopWakeUp(parts.loop)
     }
 
-    /// Runs a block on the loop, and wakes it. Any thread.
+    /// Runs a block on the loop, and wakes it. May be called on any thread.
     func perform(_ block: @escaping @Sendable () -> Void) {
         guard let parts = box.parts else { return }
         CFRunLoopPerformBlock(parts.loop, kCFRunLoopDefaultMode, block)
@@ -82,7 +83,7 @@ final class CoreFoundationLoop: Sendable {
         context.info = Unmanaged.passUnretained(work).toOpaque()
         context.perform = { raw in Unmanaged<Work>.fromOpaque(raw!).takeUnretainedValue().perform() }
         guard let source = CFRunLoopSourceCreate(nil, 0, &context), let loop = CFRunLoopGetCurrent() else {
-            preconditionFailure("CoreFoundation gave neither loop nor source")
+            preconditionFailure("CoreFoundation returned no loop or no source")
         }
         CFRunLoopAddSource(loop, source, kCFRunLoopDefaultMode)
         if let observer {
@@ -93,7 +94,7 @@ final class CoreFoundationLoop: Sendable {
         }
         prepare?()
         box.parts = Parts(loop: loop, source: source)
-        // Only now: a signal from another thread needs the parts.
+        // Only now, because a signal from another thread needs the loop and the source.
         box.ready.signal()
         while !box.stopping.load(ordering: .acquiring) {
             if runsAnewForEachSource {

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Messages in an array with Foundation's lock: what a program without ports writes for itself.
-// Unchecked: the array is only reached with the lock held.
+/// Messages in an array with Foundation's lock, as programs without ports implement it.
+// Unchecked: the array is only accessed with the lock held.
 final class LockedInbox: @unchecked Sendable {
     private let lock = NSLock()
     private var messages: [Int] = []

@@ -2,13 +2,12 @@ internal import CLagBeacon
 internal import Dispatch
 internal import Synchronization
 
-/// The seeds' design, written as they describe it: an observer that stores each activity and signals one semaphore for it,
-/// and a watchdog thread that waits on that semaphore with a timeout. Three timeouts in a row within a working activity
-/// are a stall.
+/// The observer-and-semaphore watchdog: an observer stores each activity and signals a semaphore, and a watchdog thread waits on
+/// that semaphore with a timeout. Three timeouts in a row within a working activity are a stall.
 ///
-/// ``record(_:)`` is for the loop's thread, the rest for any.
+/// ``record(_:)`` is for the loop's thread, the rest for any thread.
 final class SemaphoreWatchdog: Sendable {
-    /// Only what the rule distinguishes: the seeds count `beforeSources` and `afterWaiting` as work.
+    /// The activities that the rule distinguishes: `beforeSources` and `afterWaiting` count as work.
     enum Activity: UInt8, AtomicRepresentable {
         case other
         case beforeSources
@@ -44,13 +43,14 @@ final class SemaphoreWatchdog: Sendable {
         shared.semaphore.signal()
     }
 
-    /// Waits of the watchdog that ended, so far.
+    /// The number of the watchdog's waits that have ended.
     var wakes: UInt64 { shared.wakes.load(ordering: .relaxed) }
 
-    /// Whether the watchdog waits now, or is about to.
+    /// Whether the watchdog waits, or is about to wait.
     var isWaiting: Bool { shared.waiting.load(ordering: .acquiring) }
 
-    /// When stalls were found, `CLOCK_MONOTONIC` nanoseconds. A stall of two thresholds is found twice, as in the seeds.
+    /// The times at which stalls were found, in nanoseconds of `CLOCK_MONOTONIC`. A stall of two thresholds is found twice, as in
+    /// common implementations.
     var detections: [UInt64] { shared.detections.withLock { $0 } }
 
     /// Ends the watchdog; once.

@@ -5,10 +5,10 @@ internal import Runtime
 enum ToolchainSymbolizer {
     private static let rounds = 5
 
-    /// Only names, the first time, in this program, because it caches them. Nil if it finds no stack.
+    /// Looks up only names in this program, only the first time, because the symboliser caches them. Nil if it finds no stack.
     static func names() -> Double? { times(1, [.useSymbolCache])?.first }
 
-    /// With lines and inlined functions, in this program, the median after the first time: it does not remember those.
+    /// Looks up lines and inlined functions in this program; the median after the first time, because they are not cached.
     static func lines() -> Double? {
         times(rounds + 1, [.showInlineFrames, .showSourceLocations, .useSymbolCache]).map { Samples($0.dropFirst()).median }
     }
@@ -26,7 +26,7 @@ enum ToolchainSymbolizer {
         return times
     }
 
-    /// In the named program, which measures it on itself and prints `peer_ms X`. Nil when it does not.
+    /// The time in the named program, which measures itself and prints `peer_ms X`. Nil if it does not.
     static func measured(by path: String) -> Double? {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: path)

@@ -1,6 +1,6 @@
 internal import LagActivity
 
-/// A watched loop with nothing behind its beacon: the benchmark publishes its activities.
+/// A watched loop that consists only of a beacon: the benchmark publishes its activities.
 final class BenchLoop: ObservableLoop {
     let beacon = ActivityBeacon()
     // No thread: these loops never stall, so nothing is captured.

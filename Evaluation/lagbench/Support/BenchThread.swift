@@ -5,10 +5,10 @@ internal import LagActivity
 internal import LagCapture
 internal import Synchronization
 
-/// A plain thread that runs one body, and that one can find in the kernel.
+/// A plain thread that runs one body, and whose kernel thread ID is known.
 final class BenchThread: Sendable {
     private let thread: pthread_t
-    /// What its captures read.
+    /// The thread's data for captures.
     let target: ThreadIdentity
 
     private final class Start: Sendable {
@@ -43,11 +43,11 @@ final class BenchThread: Sendable {
         }
         start.started.wait()
         self.thread = thread
-        // The thread has set it before it signalled.
+        // The thread has set it before its signal.
         target = start.target.withLock { $0! }
     }
 
-    /// Waits for its end; once.
+    /// Waits until it has exited; call it once.
     func join() { pthread_join(thread, nil) }
 }
 
@@ -61,7 +61,7 @@ enum Pause {
         while clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nil) == EINTR {}
     }
 
-    /// Computes until then.
+    /// Computes until this time.
     static func spin(until deadline: UInt64) {
         while clb_now_ns() < deadline {}
     }

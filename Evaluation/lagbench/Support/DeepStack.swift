@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// A stack as programs have it: Swift functions of different frame sizes, closures, libc calling back, Dispatch.
+/// A stack like those of real programs: Swift functions with different frame sizes, closures, callbacks from libc, Dispatch.
 enum DeepStack {
-    /// Rounds of the ladder below, each some five frames of Swift and libc.
+    /// The number of rounds through the functions below, each with about five frames of Swift and libc.
     private static let rounds = 6
 
-    /// Runs `leaf` at the bottom of it.
+    /// Runs `leaf` at the bottom of the stack.
     @inline(never)
     static func descend(to leaf: () -> Void) {
         withoutActuallyEscaping(leaf) { rung(rounds, $0) }
@@ -39,7 +39,7 @@ enum DeepStack {
         let leaf: () -> Void
     }
 
-    /// A frame with room on the stack.
+    /// A frame with a large area on the stack.
     @inline(never)
     private static func buffered(_ next: Next) {
         withUnsafeTemporaryAllocation(of: UInt64.self, capacity: 40 + next.left * 8) { room in
@@ -49,7 +49,7 @@ enum DeepStack {
         }
     }
 
-    /// A frame with an error on its way, and many values to hold.
+    /// A frame of a throwing function with many live values.
     @inline(never)
     private static func throwing(_ next: Next) {
         do {

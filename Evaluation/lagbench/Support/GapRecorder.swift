@@ -1,17 +1,17 @@
 internal import CLagBeacon
 internal import Synchronization
 
-/// A thread that does nothing but read the clock, and notes when it could not: each gap between two readings is time in
-/// which the thread did not run.
+/// A thread that only reads the clock, and records gaps: each gap between two readings is time in which the thread did not
+/// run.
 final class GapRecorder: Sendable {
-    /// A stretch of time, `CLOCK_MONOTONIC` nanoseconds.
+    /// An interval, in nanoseconds of `CLOCK_MONOTONIC`.
     struct Window: Sendable {
         let begin: UInt64
         let end: UInt64
         var nanoseconds: UInt64 { end - begin }
     }
 
-    // Unchecked: the memory is the thread's until it has ended, and only read afterwards.
+    // Unchecked: only the thread uses the memory until it has exited; afterwards it is only read.
     private final class Shared: @unchecked Sendable {
         let stopping = Atomic<Bool>(false)
         let gaps: UnsafeMutableBufferPointer<Window>
@@ -19,14 +19,14 @@ final class GapRecorder: Sendable {
 
         init() {
             gaps = .allocate(capacity: GapRecorder.capacity)
-            // Touched now, so that no page fault of ours is taken for a gap of theirs.
+            // Accessed now, so that a page fault of this thread is not recorded as a gap.
             gaps.initialize(repeating: Window(begin: 0, end: 0))
         }
 
         deinit { gaps.deallocate() }
     }
 
-    /// Two readings are some 30 ns apart; shorter gaps than this are not interruptions.
+    /// Two readings are about 30 ns apart; shorter gaps than this are not interruptions.
     static let smallestGapNanoseconds: UInt64 = 250
     private static let capacity = 1 << 19
 
@@ -48,8 +48,8 @@ final class GapRecorder: Sendable {
         }
     }
 
-    /// Ends the thread; once.
-    /// - Returns: its gaps in their order.
+    /// Ends the thread; call it once.
+    /// - Returns: its gaps, in order.
     func stop() -> [Window] {
         shared.stopping.store(true, ordering: .relaxed)
         thread.join()

@@ -1,4 +1,4 @@
-/// The gaps of a thread, in their order, to look them up by time.
+/// The gaps of a thread, in order, which can be looked up by time.
 struct Gaps {
     private let gaps: [GapRecorder.Window]
 
@@ -10,10 +10,10 @@ struct Gaps {
         return index < gaps.count && gaps[index].begin < time
     }
 
-    /// In nanoseconds; 0 when there is none.
+    /// In nanoseconds; 0 if there is none.
     func largest(overlapping window: GapRecorder.Window) -> Double { largest(from: firstEnding(after: window.begin), in: window) }
 
-    /// In nanoseconds; 0 when there is none.
+    /// In nanoseconds; 0 if there is none.
     func largest(beginningIn window: GapRecorder.Window) -> Double {
         let first = firstEnding(after: window.begin)
         return largest(from: first < gaps.count && gaps[first].begin < window.begin ? first + 1 : first, in: window)

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Functions of glibc that Swift's Glibc module does not carry, by name from the library itself.
+/// Functions of glibc that Swift's Glibc module lacks; looked up in the library by name.
 enum GlibcFunction {
     /// `backtrace()`, which unwinds with libgcc.
     typealias Backtrace = @convention(c) (UnsafeMutablePointer<UnsafeMutableRawPointer?>?, Int32) -> Int32

@@ -1,11 +1,11 @@
 internal import Glibc
 
-/// Which processors a thread may run on. Two threads that answer each other take 3 µs or 20 µs by where the scheduler
-/// happens to put them; a comparison has to put both pairs alike.
+/// The processors on which a thread may run. A round trip between two threads takes 3 µs or 20 µs, depending on where the
+/// scheduler places them, so a comparison must place both pairs in the same way.
 struct Placement {
     private let set: cpu_set_t
 
-    /// Where the calling thread may run now.
+    /// The processors on which the calling thread may run now.
     static func current() throws -> Placement {
         let getAffinity = try GlibcFunction.find("sched_getaffinity", as: GlibcFunction.Affinity.self)
         var set = cpu_set_t()
@@ -26,7 +26,7 @@ struct Placement {
         }
     }
 
-    /// Moves a thread of this process there; 0 is the calling one.
+    /// Moves a thread of this process to these processors; 0 is the calling thread.
     func apply(to tid: Int32 = 0) throws {
         let setAffinity = try GlibcFunction.find("sched_setaffinity", as: GlibcFunction.Affinity.self)
         var set = set

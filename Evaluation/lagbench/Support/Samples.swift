@@ -8,8 +8,8 @@ struct Samples {
     var median: Double { percentile(50) }
     var largest: Double { sorted.last ?? .nan }
 
-    /// The nearest-rank percentile: the smallest value that `percent` of all values do not exceed. No value is made up
-    /// between two measured ones; of fewer than a hundred values the 99th percentile is the largest.
+    /// The nearest-rank percentile: the smallest value that `percent` of all values do not exceed. It does not interpolate
+    /// between two values; with fewer than a hundred values the 99th percentile is the largest.
     func percentile(_ percent: Double) -> Double {
         guard !sorted.isEmpty else { return .nan }
         let rank = Int((percent / 100 * Double(sorted.count)).rounded(.up))

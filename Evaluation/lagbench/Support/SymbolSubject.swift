@@ -1,9 +1,9 @@
 internal import Foundation
 internal import LagDiagnosis
 
-/// The program that names and lines are looked up in: this one, or one that was named.
+/// The program in which names and lines are looked up: this one, or a named one.
 struct SymbolSubject {
-    /// A batch, as a stack has it.
+    /// The size of a batch, as large as a stack.
     static let frames = 30
 
     let path: String
@@ -18,12 +18,12 @@ struct SymbolSubject {
     init(_ given: String?) throws {
         path = URL(fileURLWithPath: given ?? "/proc/self/exe").resolvingSymlinksInPath().path
         isOwn = given == nil
-        guard let summary = BinarySummary(path: path) else { throw BenchmarkFailure("\(path): no program with a build-id") }
+        guard let summary = BinarySummary(path: path) else { throw BenchmarkFailure("\(path): not a program with a build-id") }
         guard summary.hasLines else { throw BenchmarkFailure("\(path): the program has no line tables") }
         buildID = summary.buildID
         let file = try Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped)
         bytes = file.count
-        guard let code = Self.code(in: file) else { throw BenchmarkFailure("\(path): no code to be found") }
+        guard let code = Self.code(in: file) else { throw BenchmarkFailure("\(path): no code was found") }
         self.code = code
     }
 
@@ -45,23 +45,23 @@ struct SymbolSubject {
         return nil
     }
 
-    /// Batches of addresses of functions, spread over the code, none twice; the same in every run.
+    /// Batches of addresses of functions, spread over the code, without duplicates; the same in every run.
     func batches(_ count: Int) throws -> [[SymbolQuery]] {
         var symbolizer = Symbolizer()
         let wanted = count * Self.frames
-        // Some lie between functions.
+        // Some addresses are between functions.
         let step = max(1, code.count / (wanted * 2 + 1000))
         let candidates = stride(from: code.lowerBound, to: code.upperBound, by: step).map {
             SymbolQuery(modulePath: path, buildID: buildID, offset: $0, isReturnAddress: true)
         }
         let named = zip(candidates, symbolizer.resolve(candidates)).filter { $0.1 != nil }.map(\.0)
         guard named.count >= wanted else { throw BenchmarkFailure("\(path): \(named.count) addresses of \(wanted) have names") }
-        // Each batch from all over the program.
+        // Each batch contains addresses from the whole program.
         let stride = named.count / wanted
         return (0..<count).map { batch in (0..<Self.frames).map { named[($0 * count + batch) * stride] } }
     }
 
-    /// Notes about the subject.
+    /// Facts about the subject.
     func annotating(_ line: BenchLine) -> BenchLine {
         line.annotating("program_mb", BenchLine.format(Double(bytes) / 1_000_000)).annotating("frames", Self.frames)
     }

@@ -2,12 +2,12 @@ internal import Foundation
 
 /// The kernel's data on this process and its threads, for measurements.
 enum TaskFiles {
-    /// A thread's processor time in nanoseconds (`schedstat`, proc(5)).
+    /// A thread's CPU time in nanoseconds (`schedstat`, proc(5)).
     static func processorNanoseconds(tid: Int32) -> UInt64? {
         read("task/\(tid)/schedstat")?.split(separator: " ").first.flatMap { UInt64($0) }
     }
 
-    /// How often a thread left its processor: to wait, and because it was put aside for another.
+    /// The number of a thread's voluntary context switches (it waits), and of involuntary ones (it is preempted).
     static func switches(tid: Int32) -> (voluntary: UInt64, involuntary: UInt64)? {
         guard let status = read("task/\(tid)/status"), let voluntary = number("voluntary_ctxt_switches", in: status),
             let involuntary = number("nonvoluntary_ctxt_switches", in: status)
@@ -22,7 +22,7 @@ enum TaskFiles {
         return found.count == 1 ? Int32(found[0]) : nil
     }
 
-    /// Resident memory in kB: summed over all mappings, so exact (`VmRSS` is a counter that is brought up to date in batches).
+    /// Resident memory in kB: summed over all mappings, and therefore exact (`VmRSS` is a counter that is updated in batches).
     static func residentKilobytes() -> UInt64? { read("smaps_rollup").flatMap { number("Rss", in: $0) } }
 
     private static func read(_ name: String) -> String? {

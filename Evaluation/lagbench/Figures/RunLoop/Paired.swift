@@ -2,8 +2,8 @@ internal import LagModel
 internal import LagRunLoop
 internal import Synchronization
 
-/// A figure of the run loop compared with a peer: ours and the peer alternate, so that both have the same conditions, each time
-/// on a new thread, so that neither inherits a loop. Reports the medians; ours must not be slower.
+/// A figure of the run loop, compared with a peer. The two alternate, so that both have the same conditions, each time on a new
+/// thread, so that neither inherits a loop. Reports the medians; the library's run loop must not be slower.
 protocol PairedBenchmark: Benchmark {
     var peer: String { get }
     var rounds: Int { get }
@@ -29,7 +29,7 @@ extension PairedBenchmark {
 
 /// The common part of paired figures.
 enum Paired {
-    /// More repetitions of short operations.
+    /// Short operations are repeated more often.
     static func rounds(of count: Int) -> Int {
         switch count {
         case ..<1_000: 51
@@ -48,13 +48,13 @@ enum Paired {
 }
 
 private final class ResultBox: Sendable {
-    private let result = PthreadMutex<Result<Double, any Error>>(.failure(BenchmarkFailure("the thread did not measure")))
+    private let result = PthreadMutex<Result<Double, any Error>>(.failure(BenchmarkFailure("the thread has no result")))
 
     func set(_ value: Result<Double, any Error>) { result.withLock { $0 = value } }
     func get() throws -> Double { try result.withLock { $0 }.get() }
 }
 
-/// A number that any thread may add to.
+/// A number to which any thread may add.
 final class Tally: Sendable {
     private let count = Atomic<Int>(0)
 

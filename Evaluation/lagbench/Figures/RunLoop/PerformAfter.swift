@@ -2,7 +2,8 @@ internal import CoreFoundation
 internal import Foundation
 internal import LagRunLoop
 
-/// Delayed work that is due at once: milliseconds from the first submission to the last piece done, against Foundation's `Timer`.
+/// Delayed work that is due immediately: milliseconds from the first submission to the end of the last piece, compared with
+/// Foundation's `Timer`.
 struct PerformAfter: PairedBenchmark {
     let count: Int
     var name: String { "perform_after_\(count)" }

@@ -1,6 +1,6 @@
 internal import LagRunLoop
 
-/// Threads that submit work to one loop at the same time: milliseconds until the last piece is done, against CFRunLoop's blocks.
+/// Threads submit work to one loop at the same time: milliseconds until the last piece is done, compared with CFRunLoop's blocks.
 struct PerformContended: PairedBenchmark {
     let threads: Int
     var name: String { "perform_threads_\(threads)" }

@@ -1,7 +1,7 @@
 internal import LagRunLoop
 
-/// Threads that send messages to one port at the same time: milliseconds until the last one is handled, against what does it on a CFRunLoop
-/// of Linux, which has no ports: an array with a lock, and a manual source that is signalled.
+/// Threads send messages to one port at the same time: milliseconds until the last message is handled. The peer is a replacement
+/// on a CFRunLoop, which has no ports on Linux: an array with a lock, and a manual source that is signalled.
 struct PortContended: PairedBenchmark {
     let threads: Int
     var name: String { "port_threads_\(threads)" }

@@ -1,8 +1,8 @@
 internal import LagActivity
 
-/// Threads that all do the same, as fast as they can.
+/// Threads that all run the same body as fast as they can.
 enum Producers {
-    /// The median of these; a round of the slowest peer takes seconds.
+    /// The result is the median of this many rounds; a round of the slowest peer takes seconds.
     static let rounds = 3
     private static let submissions = 50_000
     private static let patience = Duration.seconds(60)

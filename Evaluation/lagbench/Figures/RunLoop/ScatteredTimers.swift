@@ -6,7 +6,7 @@ internal import LagRunLoop
 enum ScatteredTimers {
     private static let hour = 3600.0
     private static let stepMilliseconds = 1
-    /// Prime to every count in use: all places are visited, in no order.
+    /// Coprime to every used count, so that all places are visited, in a scattered order.
     private static let stride = 7919
 
     static func place(_ index: Int, of count: Int) -> Int { index * stride % count }

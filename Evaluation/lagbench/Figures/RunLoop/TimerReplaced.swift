@@ -1,7 +1,7 @@
 internal import CoreFoundation
 internal import LagRunLoop
 
-/// One timer of many invalidated, and another one made and added: microseconds for the pair, against CFRunLoop.
+/// One timer of many is invalidated, and another one is created and added: microseconds for the pair, compared with CFRunLoop.
 struct TimerReplaced: PairedBenchmark {
     let count: Int
     var name: String { "timer_replaced_\(count)" }

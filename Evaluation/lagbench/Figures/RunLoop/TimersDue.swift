@@ -2,9 +2,9 @@ internal import CoreFoundation
 internal import LagActivity
 internal import LagRunLoop
 
-/// Many one-shot timers that are due in one turn: milliseconds for the turn, against CFRunLoop.
+/// Many one-shot timers that are due in one iteration: milliseconds for the iteration, compared with CFRunLoop.
 ///
-/// Both have their timers in the loop before the time is taken, all with a date that is over.
+/// In both loops, all timers are added before the measurement starts, with a date in the past.
 struct TimersDue: PairedBenchmark {
     let count: Int
     var name: String { "timers_due_\(count)" }
