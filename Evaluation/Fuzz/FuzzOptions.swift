@@ -4,14 +4,14 @@ struct FuzzOptions {
         usage: lagfuzz [--seconds N] [--seed N] [--corpus FOLDER] [--lagmond PATH] [TARGET]...
                lagfuzz --replay [--corpus FOLDER] [TARGET]...
 
-          --seconds N      so long in all, divided among the targets (60)
-          --seed N         other mutations (1)
-          --corpus FOLDER  where finds are, a folder a target (Evaluation/Fuzz/Corpus)
-          --lagmond PATH   for the targets that need it (beside this program)
-          --replay         only the finds of the corpus: whether each is survived now
+          --seconds N      the total time, divided among the targets (60)
+          --seed N         the seed of the mutations (1)
+          --corpus FOLDER  the folder of the finds, with a folder for each target (Evaluation/Fuzz/Corpus)
+          --lagmond PATH   the lagmond for the targets that need it (beside this program)
+          --replay         only read the finds of the corpus again, and report those that still fail
 
         targets: \(Lagfuzz.targets.map { $0.name }.joined(separator: ", "))
-        A line each on stdout; exit status 1 where something was found.
+        Prints a line for each target on stdout. Exits with 1 if there is a find.
         """
 
     var seconds = 60.0

@@ -14,11 +14,11 @@ struct Options {
     static let help = """
         usage: lagbench [--only NAME]... [--subject PATH] [--markdown] [--check] [--list]
 
-          --only NAME   measure this figure only; may be given several times
-          --subject PATH  look up names and lines in this program, and not in lagbench itself
+          --only NAME   measure only this figure; may be repeated
+          --subject PATH  look up names and lines in this program instead of lagbench itself
           --markdown    write a table instead of lines
-          --check       exit 1 when a target is missed (a missed target is only reported otherwise)
-          --list        name the figures
+          --check       exit with 1 if a target is missed (by default missed targets are only reported)
+          --list        list the figures
           --help        show this text
         """
 

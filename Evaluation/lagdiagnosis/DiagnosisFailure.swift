@@ -1,4 +1,4 @@
-/// Why there is no verdict.
+/// The reason why there is no verdict.
 struct DiagnosisFailure: Error, CustomStringConvertible {
     let description: String
 

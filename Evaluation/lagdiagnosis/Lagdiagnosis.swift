@@ -5,7 +5,7 @@ internal import ArgumentParser
 struct Lagdiagnosis: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lagdiagnosis",
-        abstract: "Stalls with known cause and culprit, each in a separate process, compared with their records.",
+        abstract: "Cause stalls with known cause and culprit, each in a separate process, and check their records.",
         subcommands: [DiagnoseCommand.self, StallCommand.self, HoldCommand.self, SpinCommand.self],
         defaultSubcommand: DiagnoseCommand.self
     )

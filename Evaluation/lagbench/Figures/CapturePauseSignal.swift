@@ -10,10 +10,11 @@ internal import LagModel
 /// The thread reads the clock in a tight loop and records every gap. The pause of a capture is the largest gap that begins
 /// between the capture's start and end, on the same clock. Nothing is subtracted. Two kinds of captures are left out and counted,
 /// because a gap of the scheduler hides the pause: captures that found the thread off its processor (a gap had begun before), and
-/// captures during which the thread was preempted (its count of involuntary switches changed). `capture_pause_all` leaves none
-/// out.
-/// `capture_pause_noise` uses later windows of the same lengths without a capture, which show the machine's own noise. The peer
-/// is the minimum cost of a signal: an empty handler. The two threads are bound to different processors.
+/// captures during which the thread was preempted (its count of involuntary switches changed).
+///
+/// `capture_pause_all` leaves none out. `capture_pause_noise` uses later windows of the same lengths without a capture, which
+/// show the machine's own noise. The peer is the minimum cost of a signal: an empty handler. The two threads are bound to
+/// different processors.
 struct CapturePauseSignal: Benchmark {
     let name = "capture_pause_signal"
     let unit = "us"

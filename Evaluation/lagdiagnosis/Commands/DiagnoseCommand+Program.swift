@@ -3,7 +3,8 @@ internal import Glibc
 
 // The corpus of another program.
 extension DiagnoseCommand {
-    /// Runs its scenarios for long enough that debuggers can look at each, and prints how often each names the function, and how long it takes.
+    /// Runs its scenarios for long enough that debuggers can sample each of them. Prints how often each debugger names the
+    /// function, and how long it takes.
     func runWithDebuggers(program: String, scenarios: [Scenario]) throws {
         let trials = scenarios.map {
             Trial(scenario: $0, milliseconds: Self.comparedMilliseconds, program: program, debuggers: Debugger.allCases)
@@ -13,7 +14,7 @@ extension DiagnoseCommand {
             fflush(nil)
         }
         for part in LibraryTruth.Part.allCases {
-            // A stall whose duration cannot be set may be over before they have sampled it.
+            // A stall whose duration cannot be set may end before the debuggers have sampled it.
             let own = verdicts.filter {
                 $0.scenario.library?.part == part && $0.lasts(milliseconds: Self.comparedMilliseconds * 4 / 5)
             }
@@ -38,7 +39,8 @@ extension DiagnoseCommand {
 
     private static let comparedMilliseconds = 5_000
 
-    /// Runs its scenarios quiet, then beside processes that compute, and prints sums a group. Of unseen scenarios nothing else is printed.
+    /// Runs its scenarios on an idle machine, then beside computing processes, and prints sums for each group. For unseen
+    /// scenarios it prints nothing else.
     func run(program: String, scenarios: [Scenario]) throws {
         var verdicts: [Verdict] = []
         for isBusy in busy > 0 ? [false, true] : [false] {
@@ -82,7 +84,7 @@ extension DiagnoseCommand {
                     let group = GroupSummary(part: part, isBusy: isBusy, serviceGroup: kind, verdicts: verdicts)
                     guard !group.isEmpty else { continue }
                     if part == .unseen, group.isTelltale, !reveal {
-                        say("too few unseen scenarios: their sums would show the verdict on each")
+                        say("too few unseen scenarios: their sums would reveal the verdict on each")
                         continue
                     }
                     for line in group.lines { print(line) }

@@ -7,7 +7,7 @@ internal import LagOutput
 struct DiagnoseCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diagnose",
-        abstract: "Run the scenarios and compare cause and culprit with the known ones.",
+        abstract: "Run the scenarios, and compare cause and culprit with the known ones.",
         discussion: """
             A line a scenario; then each miss with its stack, what was skipped, and the sums. docs/diagnosis.md explains the fields.
 
@@ -19,31 +19,31 @@ struct DiagnoseCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Only this scenario; may be repeated.", valueName: "name"))
     var only: [String] = []
 
-    @Flag(help: "Print the scenarios with their expected results, without running them.")
+    @Flag(help: "Print the scenarios with their expected results; run nothing.")
     var list = false
 
-    @Flag(help: "One line of JSON a scenario instead: expectation, record and truth.")
+    @Flag(help: "Print one line of JSON for each scenario: expectation, record and truth.")
     var json = false
 
-    @Option(name: .customLong("repeat"), help: ArgumentHelp("How often each is run, 1 to 100.", valueName: "times"))
+    @Option(name: .customLong("repeat"), help: ArgumentHelp("How often each scenario is run, 1 to 100.", valueName: "times"))
     var times = 1
 
-    @Flag(help: "Exit with 1 when something was missed.")
+    @Flag(help: "Exit with 1 if a result is wrong or missing.")
     var check = false
 
-    @Flag(help: "Shorter stalls, two at once: under 40 s.")
+    @Flag(help: "Shorter stalls, two at the same time: less than 40 s.")
     var short = false
 
     @Option(help: ArgumentHelp("Run the scenarios of another program, which lists them itself.", valueName: "path"))
     var program: String?
 
-    @Option(help: ArgumentHelp("With --program: then again beside this many computing processes, 0 to 64.", valueName: "count"))
+    @Option(help: ArgumentHelp("With --program: run again beside this many computing processes, 0 to 64.", valueName: "count"))
     var busy = 0
 
-    @Flag(help: "With --program: also show the results of each scenario of the unseen part.")
+    @Flag(help: "With --program: also show the result of each unseen scenario.")
     var reveal = false
 
-    @Flag(help: "With --program: stalls of five seconds, which gdb and eu-stack sample as well; only sums.")
+    @Flag(help: "With --program: stalls of five seconds, which gdb and eu-stack also sample; prints only sums.")
     var compare = false
 
     func validate() throws {
@@ -87,7 +87,7 @@ struct DiagnoseCommand: ParsableCommand {
 
     private func allScenarios() throws -> [Scenario] { try program.map(Scenario.listed) ?? Corpus.scenarios }
 
-    /// How long a scenario stalls, where the length can be set.
+    /// How long a scenario stalls, if its duration can be set.
     static let milliseconds = 600
     private static let shortMilliseconds = 450
 

@@ -9,7 +9,7 @@ protocol HiddenCommand: ParsableCommand {
 }
 
 extension HiddenCommand {
-    /// Has the kernel end this process with its parent; if that has gone already, ends now.
+    /// Has the kernel end this process with its parent. If the parent has already exited, exits now.
     func tieToParent() throws {
         let code = cll_die_with_parent(SIGKILL)
         guard code == 0 else { throw DiagnosisFailure("prctl: \(String(cString: strerror(code)))") }

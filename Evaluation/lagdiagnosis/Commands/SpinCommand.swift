@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import LagMonitor
 
-/// A process that computes, to keep a processor from the others. It ends with its parent, and by itself after a while.
+/// A process that computes, to keep a processor busy. It ends with its parent, or by itself after a time limit.
 struct SpinCommand: HiddenCommand {
     static let configuration = CommandConfiguration(commandName: "spin", shouldDisplay: false)
 

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import Glibc
 
-/// The stalling process. Its stdout carries the monitor's lines and, last, its own.
+/// The stalling process. Prints the monitor's lines on stdout and, as the last line, its own.
 struct StallCommand: HiddenCommand {
     static let configuration = CommandConfiguration(commandName: "stall", shouldDisplay: false)
 
@@ -24,7 +24,7 @@ struct StallCommand: HiddenCommand {
             report = .skipped(unavailable.reason)
         }
         try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(report) + Data("\n".utf8))
-        // Threads that wait for each other have no end.
+        // Threads that wait for each other never end.
         _exit(EXIT_SUCCESS)
     }
 }

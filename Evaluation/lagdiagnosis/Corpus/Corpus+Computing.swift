@@ -1,14 +1,14 @@
 internal import Glibc
 internal import LagMonitor
 
-// The main thread computes: in its own code, or in the standard library or libc on its own code's behalf. Each culprit looks
-// at the clock now and then, which takes none of the time. It is kept from being inlined into the closure that calls it,
-// because it has one caller here and has many in a real program.
+// The main thread computes in its own code, or its own code calls the standard library or libc, which computes. Each culprit
+// reads the clock only rarely, which takes almost no time. It is not inlined into the closure that calls it: here it has only one
+// caller, but in a real program it would have many.
 
 extension Corpus {
     static let computing: [Scenario] = [
-        Scenario("own-code", [.cpu], ["countPrimes"], "looks for primes") { countPrimes(until: $0) },
-        Scenario("standard-sort", [.cpu], ["sortReadings"], "Array.sort: the time is the library's, the order was ours") {
+        Scenario("own-code", [.cpu], ["countPrimes"], "searches for primes") { countPrimes(until: $0) },
+        Scenario("standard-sort", [.cpu], ["sortReadings"], "Array.sort: the time is spent in the library") {
             sortReadings(until: $0)
         },
         Scenario("standard-dictionary", [.cpu], ["indexWords"], "Dictionary grows and hashes") { indexWords(until: $0) },
@@ -20,7 +20,7 @@ extension Corpus {
             "memcpy",
             [.cpu],
             ["copyFrames"],
-            "memory that is there is copied: the leaf is libc's",
+            "resident memory is copied: the leaf function is in libc",
             making: {
                 let (source, target) = (WorkMemory.touched(), WorkMemory.touched())
                 return { copyFrames(from: source, to: target, until: $0) }
@@ -30,13 +30,13 @@ extension Corpus {
             "memset",
             [.cpu],
             ["clearCanvas"],
-            "memory that is there is cleared: the leaf is libc's",
+            "resident memory is cleared: the leaf function is in libc",
             making: {
                 let target = WorkMemory.touched()
                 return { clearCanvas(target, until: $0) }
             }
         ),
-        Scenario("malloc", [.cpu], ["buildSmallNodes"], "many small allocations: the leaf is libc's") {
+        Scenario("malloc", [.cpu], ["buildSmallNodes"], "many small allocations: the leaf function is in libc") {
             buildSmallNodes(until: $0)
         },
     ]

@@ -3,7 +3,7 @@ internal import Foundation
 internal import Glibc
 internal import LagMonitor
 
-// Threads that wait for each other in a ring, the main thread among them. None of these ends: the parent ends the process after
+// Threads wait for each other in a cycle that includes the main thread. These stalls never end: the parent ends the process after
 // the record of the hang.
 
 extension Corpus {
@@ -67,7 +67,7 @@ extension Corpus {
             "deadlock-main-sync",
             [.deadlock],
             ["flushQueue"],
-            "sync onto a queue whose block does DispatchQueue.main.sync",
+            "sync onto a queue whose block calls DispatchQueue.main.sync",
             making: {
                 let queue = DispatchQueue(label: "corpus.model")
                 return { _ in
@@ -105,7 +105,7 @@ extension Corpus {
             "deadlock-lock-main-sync",
             [.deadlock],
             ["readModel"],
-            "a mutex whose holder does DispatchQueue.main.sync",
+            "a mutex whose holder calls DispatchQueue.main.sync",
             making: {
                 let mutex = ThreadMutex()
                 return { _ in
@@ -122,7 +122,7 @@ extension Corpus {
         ),
     ].map { scenario in scenario.with { $0.ending = .byParent } }
 
-    /// Returns when another thread holds `first`; that waits for `second` then.
+    /// Returns when another thread holds `first`; this thread then waits for `second`.
     private static func hold(_ first: ThreadMutex, thenWaitFor second: ThreadMutex, by name: String) throws {
         let held = Gate()
         try helper(name) {

@@ -28,7 +28,7 @@ extension Corpus {
             making: {
                 let file = try ScratchFile(bytes: assetBytes)
                 defer { file.remove() }
-                // Not through the page cache, which would be filled ahead of us.
+                // Not through the page cache, because the kernel would read ahead.
                 let descriptor = corpus_open_direct(file.path)
                 guard descriptor >= 0 else { throw Unavailable("open with O_DIRECT in /var/tmp", errno: -descriptor) }
                 let buffer = WorkMemory.touched()
@@ -42,7 +42,7 @@ extension Corpus {
             "write-full-pipe",
             [.syscall],
             ["sendReport"],
-            "a write to a pipe that is not read for a while",
+            "a write to a full pipe that is read late",
             making: {
                 let pipe = try Pipe()
                 _ = fcntl(pipe.write, F_SETFL, O_NONBLOCK)
@@ -62,7 +62,7 @@ extension Corpus {
             "open-fifo",
             [.syscall],
             ["openFeed"],
-            "the opening of a named pipe without a writer yet",
+            "opening a named pipe that has no writer yet",
             making: {
                 let path = TemporaryPaths.newPath()
                 guard mkfifo(path, 0o600) == 0 else { throw Unavailable("mkfifo", errno: errno) }
@@ -100,7 +100,7 @@ extension Corpus {
             "dlopen",
             [.syscall],
             ["corpus_plugin_set_up"],
-            "a library whose constructor sleeps: under the loader's lock",
+            "a library whose constructor sleeps, under the loader's lock",
             making: {
                 let path = try SleepyLibrary.build()
                 return { _ in loadPlugin(path) }

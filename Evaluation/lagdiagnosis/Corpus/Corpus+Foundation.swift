@@ -14,7 +14,7 @@ extension Corpus {
             "foundation-json-decode",
             [.cpu],
             ["decodeOrders", "Order.init"],
-            "JSONDecoder; most of the time is in Order.init(from:), which the compiler wrote: it or its caller"
+            "JSONDecoder; most of the time is in Order.init(from:), which the compiler generated: this function or its caller"
         ) { decodeOrders(until: $0) },
         Scenario("foundation-format", [.cpu], ["formatPrices"], "NumberFormatter and String(format:)") {
             formatPrices(until: $0)
@@ -24,7 +24,7 @@ extension Corpus {
             "foundation-sort",
             [.cpu],
             ["sortByLocale", "closure #2 in sortByLocale"],
-            "a sort whose predicate, our closure, compares by locale: the closure or its enclosing function"
+            "a sort whose predicate, a closure of the program, compares by locale: the closure or its enclosing function"
         ) { sortByLocale(until: $0) },
         Scenario("foundation-compare", [.cpu], ["matchNames"], "NSString comparisons in a loop") { matchNames(until: $0) },
     ]
@@ -44,7 +44,7 @@ func searchAddresses(until end: MonotonicTime) -> Int {
 @inline(never)
 func parseCatalog(until end: MonotonicTime) -> Int {
     let item = #"{"name": "lamp", "price": 12.5, "tags": ["a", "b", "c"], "stock": {"berlin": 3, "rome": 4}}"#
-    // Short enough that malloc keeps its memory: of a longer one, the kernel's share in new pages is as large as the parser's own.
+    // Short enough that malloc keeps the memory: with a longer text, the kernel takes as much time for new pages as the parser.
     let data = Data("[\(Array(repeating: item, count: 40).joined(separator: ","))]".utf8)
     var count = 0
     while MonotonicTime.now < end {

@@ -106,7 +106,7 @@ extension Corpus {
             "lazy-global",
             [.lock],
             ["useLazyTable", "lazyTable.unsafeMutableAddressor"],
-            "a global that another thread is initialising: its reader, or the accessor that the compiler wrote",
+            "a global that another thread is initialising: its reader, or the accessor that the compiler generated",
             making: {
                 { end in
                     LazyTableSetting.end.store(end.nanoseconds, ordering: .releasing)
@@ -153,13 +153,13 @@ func lookUpRoute(_ lock: Immortal<pthread_rwlock_t>) -> Int {
     return Int(pthread_rwlock_unlock(lock.raw)) + 1
 }
 
-/// When the initialiser of ``lazyTable`` ends, and whether it has begun.
+/// The time when the initialiser of ``lazyTable`` ends, and whether it has begun.
 enum LazyTableSetting {
     static let end = Atomic<UInt64>(0)
     static let begun = Gate()
 }
 
-/// Slow to make.
+/// Slow to initialise.
 let lazyTable: [Int] = {
     LazyTableSetting.begun.open()
     rest(until: MonotonicTime(nanoseconds: LazyTableSetting.end.load(ordering: .acquiring)))

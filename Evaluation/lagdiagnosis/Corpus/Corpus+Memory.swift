@@ -9,7 +9,7 @@ extension Corpus {
             "faults-anonymous",
             [.pageFault],
             ["fillGrid"],
-            "memory that the kernel has to find and clear page by page; it is given back and taken again, so that little is enough",
+            "memory that the kernel must allocate and clear page by page; it is released and used again, so that little is enough",
             making: {
                 let mapping = try Mapping(256 << 20)
                 madvise(mapping.start, mapping.bytes, Int32(MADV_NOHUGEPAGE))
@@ -23,7 +23,7 @@ extension Corpus {
             "faults-file",
             [.pageFault],
             ["scanArchive"],
-            "a mapped file, read from the disk in no order",
+            "a mapped file, read from the disk in scattered order",
             making: {
                 let file = try ScratchFile(bytes: archiveBytes)
                 file.remove()
@@ -40,12 +40,12 @@ extension Corpus {
             "memory-pressure",
             [.pageFault],
             ["searchIndex"],
-            "a mapped file of three times the memory that a control group allows: pages go and are read again",
+            "a mapped file of three times the memory that a control group allows: pages are evicted and read again",
             making: {
                 let file = try ScratchFile(bytes: 3 * limitBytes)
                 file.remove()
                 let mapping = try file.map(3 * limitBytes)
-                // Once through all of it: from now on the group is full.
+                // Reads all of it once, so that the group is full from now on.
                 file.evict()
                 for offset in stride(from: 0, to: mapping.bytes, by: pageBytes) {
                     _ = mapping.start.load(fromByteOffset: offset, as: UInt8.self)
@@ -65,9 +65,9 @@ extension Corpus {
     private static let limitBytes = 32 << 20
 }
 
-/// The kernel's page on the machines we know; where it is larger, some pages are touched more than once.
+/// The kernel's usual page size. With larger pages, some pages are accessed more than once.
 private let pageBytes = 4096
-/// From one page to the next: a prime, so that every page has its turn, and far, so that no page is read for its neighbour.
+/// The distance to the next accessed page: a prime, so that every page is accessed, and large, so that no page is read ahead.
 private let leap = 10_007
 
 @inline(never)
@@ -95,10 +95,10 @@ func scanArchive(_ archive: Mapping, _ file: ScratchFile, until end: MonotonicTi
             page = (page + leap) % pages
             sum &+= Int(archive.start.load(fromByteOffset: page * pageBytes, as: UInt8.self))
         }
-        // On a fast disk, repeats it.
+        // Repeats the reads on a fast disk.
         if MonotonicTime.now < end {
             madvise(archive.start, archive.bytes, Int32(MADV_DONTNEED))
-            // Inline: under load most of the time may go to this call, and then its caller is to blame.
+            // Inlined, because under load this call may take most of the time, and its caller is to blame.
             posix_fadvise(file.descriptor, 0, 0, POSIX_FADV_DONTNEED)
         }
     }

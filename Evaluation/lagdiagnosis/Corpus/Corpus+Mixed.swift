@@ -1,7 +1,7 @@
 internal import Glibc
 internal import LagMonitor
 
-// Stalls of two parts: the larger one counts, whichever of them the watchdog happens to look at first.
+// Stalls with two parts: the larger part counts, regardless of which part the watchdog samples first.
 
 extension Corpus {
     static let mixed: [Scenario] = [
@@ -9,7 +9,7 @@ extension Corpus {
             "lock-then-compute",
             [.cpu],
             ["layOutPage"],
-            "a quarter of the time a lock, then computing",
+            "a lock for a quarter of the time, then computing",
             making: {
                 let mutex = ThreadMutex()
                 return { end in
@@ -22,7 +22,7 @@ extension Corpus {
             "compute-then-lock",
             [.lock],
             ["fetchShared"],
-            "a quarter of the time computing, then a lock",
+            "computing for a quarter of the time, then a lock",
             making: {
                 let mutex = ThreadMutex()
                 return { end in
@@ -35,7 +35,7 @@ extension Corpus {
             "lock-then-compute-shortly",
             [.lock],
             ["fetchShared"],
-            "a lock, then a quarter of the time computing",
+            "a lock, then computing for a quarter of the time",
             making: {
                 let mutex = ThreadMutex()
                 return { end in
@@ -44,7 +44,7 @@ extension Corpus {
                 }
             }
         ),
-        Scenario("two-functions", [.cpu], ["compressImage"], "two functions compute one after the other, the second for longer") {
+        Scenario("two-functions", [.cpu], ["compressImage"], "two functions compute one after another, the second for longer") {
             importImage(until: $0)
         },
         Scenario("poll-loop", [.syscall], ["pollDevice"], "short sleeps with a little computing between them") {
@@ -52,7 +52,7 @@ extension Corpus {
         },
     ]
 
-    /// The time at which a part of what is left until `end` is over.
+    /// The time at which a part of the remaining time until `end` has passed.
     private static func share(_ part: Double, before end: MonotonicTime) -> MonotonicTime {
         let now = MonotonicTime.now
         return now + (end - now) * part

@@ -1,7 +1,7 @@
 internal import LagMonitor
 internal import StallFixtures
 
-// The main thread could run, and has no processor.
+// The main thread is runnable, but has no processor.
 
 extension Corpus {
     static let processors: [Scenario] = [
@@ -12,7 +12,7 @@ extension Corpus {
             "it computes at a low priority on a processor that two busy threads share with it",
             making: {
                 guard corpus_processors() > 1 else {
-                    throw Unavailable("there is one processor, so the watchdog would not run either")
+                    throw Unavailable("only one processor, so the watchdog would not run either")
                 }
                 let processor = corpus_first_processor()
                 return { end in

@@ -28,7 +28,7 @@ extension Corpus {
             "sync-sleeping-queue",
             [.lock],
             ["askSlowQueue"],
-            "sync onto a serial queue that waits for something",
+            "sync onto a serial queue whose block waits",
             making: {
                 let queue = DispatchQueue(label: "corpus.sleeping")
                 return { end in
@@ -46,7 +46,7 @@ extension Corpus {
             "barrier-sync",
             [.lock],
             ["replaceIndex"],
-            "a barrier on a concurrent queue that is read slowly",
+            "a barrier on a concurrent queue with a slow reader",
             making: {
                 let queue = DispatchQueue(label: "corpus.concurrent", attributes: .concurrent)
                 return { end in
@@ -60,7 +60,7 @@ extension Corpus {
                 }
             }
         ),
-        Scenario("sync-free-queue", [.cpu], ["closure in computeOnQueue"], "sync onto a free queue: the block computes, here") {
+        Scenario("sync-free-queue", [.cpu], ["closure in computeOnQueue"], "sync onto a free queue: its block computes here") {
             computeOnQueue(DispatchQueue(label: "corpus.free"), until: $0)
         }.with { $0.needsOwnProcessor = true },
         Scenario("group-wait", [.lock], ["waitForDownloads"], "DispatchGroup.wait") { end in

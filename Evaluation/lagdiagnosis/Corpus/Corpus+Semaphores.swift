@@ -2,7 +2,7 @@ internal import Dispatch
 internal import Glibc
 internal import LagMonitor
 
-// The main thread waits for a signal from another thread. There is no owner; the other thread signals late.
+// The main thread waits for a signal from another thread, which signals late. There is no lock owner.
 
 extension Corpus {
     static let semaphores: [Scenario] = [
@@ -26,7 +26,7 @@ extension Corpus {
             "task-semaphore",
             [.lock],
             ["loadSynchronously"],
-            "a task is waited for with a semaphore",
+            "waiting for a task with a semaphore",
             making: {
                 let semaphore = DispatchSemaphore(value: 0)
                 return { end in loadSynchronously(semaphore, until: end) }

@@ -1,7 +1,7 @@
 internal import LagMonitor
 internal import StallFixtures
 
-// The main thread computes in code of every shape: the compiler's output must not hide whose code it is.
+// The main thread computes in code of many forms: the compiler's output must not hide which function the code belongs to.
 
 extension Corpus {
     static let shapes: [Scenario] = [
@@ -37,7 +37,7 @@ extension Corpus {
             "c-calls-back",
             [.cpu],
             ["scoreRow"],
-            "own code that C without frame pointers calls: the stack continues beyond it"
+            "own code that is called by C without frame pointers: the stack continues beyond it"
         ) { scoreRows(until: $0) },
     ]
 }
@@ -112,7 +112,7 @@ func refreshTimeline(until end: MonotonicTime) async -> Int {
     return hash
 }
 
-/// Works on its way down only a little, and at the bottom all the rest.
+/// Does a little work on the way down, and the rest at the bottom.
 @inline(never)
 func walkTree(_ depth: Int, until end: MonotonicTime) -> Int {
     var sum = 0

@@ -14,7 +14,7 @@ extension Corpus {
             "read-pipe",
             [.syscall],
             ["readAnswer"],
-            "a blocking read of a pipe that another thread fills late",
+            "a blocking read of a pipe to which another thread writes late",
             making: {
                 let pipe = try Pipe()
                 return { end in
@@ -27,7 +27,7 @@ extension Corpus {
             "poll",
             [.syscall],
             ["awaitAnswer"],
-            "poll on a pipe that another thread fills late",
+            "poll on a pipe to which another thread writes late",
             making: {
                 let pipe = try Pipe()
                 return { end in
@@ -40,7 +40,7 @@ extension Corpus {
             "receive",
             [.syscall],
             ["fetchPage"],
-            "a blocking recv from a server that answers late",
+            "a blocking recv from a server that responds late",
             making: {
                 var ends: [Int32] = [-1, -1]
                 guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
@@ -70,7 +70,7 @@ extension Corpus {
             "dns",
             [.syscall],
             ["resolveHost"],
-            "getaddrinfo with a nameserver that never answers",
+            "getaddrinfo with a name server that never responds",
             making: {
                 try SilentNameserver.install()
                 return { _ in resolveHost("host.example.") }

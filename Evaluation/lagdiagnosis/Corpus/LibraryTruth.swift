@@ -1,9 +1,9 @@
 internal import Foundation
 internal import LagMonitor
 
-/// The data in a program's list on one of its scenarios, in addition to that of every scenario.
+/// The data on a scenario of another program, from that program's list, in addition to the data of every scenario.
 struct LibraryTruth: Sendable {
-    /// Selects the scenarios that developers of the monitor may examine: a coin toss that only depends on the name.
+    /// The parts of the corpus, of which developers of the monitor may examine one. A hash of a scenario's name decides.
     enum Part: String, Decodable, Sendable, CaseIterable {
         case developed
         /// Only sums are printed for these, so that the monitor is not tuned to single scenarios.
@@ -11,18 +11,18 @@ struct LibraryTruth: Sendable {
     }
 
     let part: Part
-    /// Own functions that call the culprit: right only in the weaker verdict.
+    /// Own functions that call the culprit: correct only in the weaker verdict.
     let callers: [String]
     /// The thread that holds the lock, if memory contains it.
     let owner: String?
-    /// Whether what it does not spend on a processor is waiting for one.
+    /// Whether all time without a processor is a wait for one.
     let computes: Bool
-    /// Further data, if it is a service's scenario.
+    /// Further data for scenarios of services.
     var service: ServiceTruth?
 
-    /// If other processes use the processors, a computing thread waits for one: by the stall's own clocks, the larger part is the
-    /// cause. Near the middle either is right. The same holds, at any share, for threads that alternately compute and wait for
-    /// others.
+    /// If other processes use the processors, a computing thread waits for one. The larger part, by the stall's own clocks, is
+    /// the cause. Near one half, both are correct. For threads that alternately compute and wait for others, both are correct at
+    /// any share.
     func causes(_ causes: [StallRecord.Cause], in truth: Truth?) -> [StallRecord.Cause] {
         guard computes || causes.contains(.cpu), let truth, truth.durationMs > 0 else { return causes }
         switch truth.cpuMs / truth.durationMs {
@@ -47,7 +47,7 @@ extension Scenario {
         let service: ServiceTruth?
     }
 
-    /// The scenarios of another program, by its own list.
+    /// The scenarios of another program, from its own list.
     static func listed(by program: String) throws -> [Scenario] {
         let child = try ChildProcess(["list"], program: program, capturesOutput: true)
         var scenarios: [Scenario] = []

@@ -1,10 +1,10 @@
 internal import LagMonitor
 
-/// A stall of which is known why it happens and where.
+/// A stall whose cause and culprit are known.
 struct Scenario: Sendable {
     /// What stalls the main thread.
     enum Stall: Sendable {
-        /// Work of one callout, which is over at about the given time. The result keeps the optimiser from dropping the work.
+        /// Work in one callout, which ends at about the given time. The result prevents the optimiser from removing the work.
         case callout(@Sendable (MonotonicTime) throws -> Int)
         /// A task of the main actor.
         case mainActor(@MainActor @Sendable (MonotonicTime) async -> Int)
@@ -18,27 +18,27 @@ struct Scenario: Sendable {
     }
 
     let name: String
-    /// The culprit; two if two answers are equally right.
+    /// The culprit; two if both are equally correct.
     let causes: [StallRecord.Cause]
-    /// Simplified symbols of the function to blame; two where two answers are equally right.
+    /// Simplified symbols of the function to blame; two if both are equally correct.
     let culprits: [String]
-    /// A description: what happens, and why this cause.
+    /// What happens, and the reason for the cause.
     let summary: String
     var ending = Ending.byItself
-    /// Whether nothing else of the corpus may run beside it.
+    /// Whether no other scenario may run at the same time.
     var runsAlone = false
-    /// Whether a busy machine belongs to it. Otherwise a run in which others took the processor is repeated.
+    /// Whether a busy machine is part of the scenario. Otherwise a run in which other processes took the processor is repeated.
     var expectsRunDelay = false
     /// Whether it gets its own processor, if permitted: for scenarios that compute or wake often, and would wait for a
     /// processor on a busy machine. None of its other threads may compute.
     var needsOwnProcessor = false
-    /// The memory control group that the process is put into.
+    /// The memory control group in which the process runs.
     var memoryLimitBytes: Int?
-    /// Whether the kernel's counters agree that the stall was what it was meant to be, where that depends on the machine.
+    /// Checks with the kernel's counters that the stall happened as intended, if that depends on the machine.
     var isStallAsIntended: @Sendable (Truth) -> Bool = { _ in true }
-    /// Further data, if it is another program's scenario.
+    /// Further data for scenarios of another program.
     var library: LibraryTruth?
-    /// Setup before the loop runs; on the main thread, which is the only one then.
+    /// The setup before the loop runs; on the main thread, which is the only thread then.
     let prepare: @Sendable () throws -> Stall
 
     init(
@@ -55,14 +55,14 @@ struct Scenario: Sendable {
         self.prepare = prepare
     }
 
-    /// One of another program, which stalls there.
+    /// A scenario of another program, which stalls there.
     init(named name: String, _ causes: [StallRecord.Cause], culprits: [String], _ summary: String, library: LibraryTruth) {
         self.name = name
         self.causes = causes
         self.culprits = culprits
         self.summary = summary
         self.library = library
-        prepare = { throw DiagnosisFailure("\(name) is another program's") }
+        prepare = { throw DiagnosisFailure("\(name) is a scenario of another program") }
     }
 
     /// A scenario that needs no preparation.
@@ -102,7 +102,7 @@ extension Scenario {
     }
 }
 
-/// Something that this machine does not permit or lacks.
+/// This machine lacks something, or does not permit it.
 struct Unavailable: Error {
     let reason: String
 

@@ -3,8 +3,8 @@ internal import Glibc
 internal import LagMonitor
 internal import Synchronization
 
-/// A process of this program under another subcommand, or of another program that speaks the same protocol; started and ended by its id. It
-/// dies with the thread that started it (``HiddenCommand``).
+/// A child process that runs another subcommand of this program, or another program with the same protocol; started, and ended by
+/// its process ID. It ends with the thread that started it (``HiddenCommand``).
 final class ChildProcess: Sendable {
     let pid: pid_t
     /// The reading end of its stdout; -1 if not requested.
@@ -56,7 +56,7 @@ final class ChildProcess: Sendable {
         if output >= 0 { close(output) }
     }
 
-    /// Lets it read the end of its stdin.
+    /// Closes its stdin.
     func endInput() {
         input.withLock { input in
             if input >= 0 { close(input) }
@@ -64,7 +64,7 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// The next line of its stdout without the newline; nil at the end of it, or at the deadline.
+    /// The next line of its stdout without the newline; nil at the end of the output, or at the deadline.
     func readLine(until deadline: MonotonicTime = .distantFuture) -> String? {
         state.withLock { state in
             while true {
@@ -87,7 +87,7 @@ final class ChildProcess: Sendable {
         }
     }
 
-    /// Ends it and waits for it.
+    /// Kills it, and waits for it.
     func end() {
         state.withLock { state in
             guard !state.hasEnded else { return }

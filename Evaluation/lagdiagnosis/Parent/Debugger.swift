@@ -1,12 +1,12 @@
 internal import Foundation
 internal import LagMonitor
 
-/// Tools that show the stack of an unprepared process, which is stopped meanwhile.
+/// Tools that show the stack of an unprepared process. They stop the process for that time.
 enum Debugger: String, Sendable, CaseIterable {
     case euStack = "eu-stack"
     case gdb
 
-    /// Its output on the main thread now; nil if it cannot be run.
+    /// Its output for the main thread now; nil if it cannot be run.
     func stack(of pid: Int32) -> DebuggerStack? {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -38,8 +38,9 @@ struct DebuggerStack: Sendable {
     let milliseconds: Double
     let frames: [String]
 
-    /// Whether the nearest function of the program's own is one of these. What is its own is read from the line, as a person would: its
-    /// Swift module, its C++ namespace, its source files, or a C function of the executable that is no known library's.
+    /// Whether the nearest own function of the program is one of these. As a person would, reads from the line whether a function
+    /// is an own one: by its Swift module, its C++ namespace, its source files, or as a C function of the executable that does
+    /// not belong to a known library.
     func names(_ culprits: [String]) -> Bool {
         guard let frame = frames.first(where: isOwn) else { return false }
         return culprits.contains { culprit in Self.words(of: culprit).allSatisfy(frame.contains) }
@@ -51,7 +52,7 @@ struct DebuggerStack: Sendable {
         return !["$s", "CCryptoBoringSSL", " yaml_", " std::", " _start"].contains(where: frame.contains)
     }
 
-    /// `area` and `Hexagon` of `librarystalls.Hexagon.area`.
+    /// For example `area` and `Hexagon` of `librarystalls.Hexagon.area`.
     private static func words(of culprit: String) -> [String] {
         let known: Set = ["librarystalls", "closure", "in", "init", "deinit", "__deallocating_deinit", "getter", "shop", "const"]
         return culprit.prefix { $0 != "(" }.split { !$0.isLetter && !$0.isNumber && $0 != "_" }.map(String.init).filter {

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import Glibc
 
-/// A memory control group with a limit, created for one child. v1 and v2.
+/// A memory control group with a limit, created for one child. Supports v1 and v2.
 struct MemoryGroup {
     let path: String
 
-    /// - Throws: ``Unavailable`` when this machine does not let us.
+    /// - Throws: ``Unavailable`` if this machine does not permit it.
     init(limitBytes: Int) throws {
         let parents = [
             "/sys/fs/cgroup/memory\(Self.own("memory"))", "/sys/fs/cgroup/memory", "/sys/fs/cgroup\(Self.own(""))",
@@ -18,7 +18,7 @@ struct MemoryGroup {
                 reasons.append("\(parent): \(reasonText(errno))")
                 continue
             }
-            // A plain folder, where nothing is mounted, stays empty; so does a group without the controller.
+            // A plain folder without a mount stays empty; so does a group without the controller.
             for file in ["memory.limit_in_bytes", "memory.max"] where access("\(path)/\(file)", W_OK) == 0 {
                 let descriptor = open("\(path)/\(file)", O_WRONLY | O_CLOEXEC)
                 defer { close(descriptor) }
@@ -27,18 +27,18 @@ struct MemoryGroup {
                 self.path = path
                 return
             }
-            reasons.append("\(parent): no limit of memory in a new group")
+            reasons.append("\(parent): no memory limit in a new group")
             rmdir(path)
         }
         throw Unavailable("cannot create a memory control group (\(reasons.joined(separator: "; ")))")
     }
 
-    /// After its process has ended, which leaves its group a little later.
+    /// Removes the group. A process leaves its group only shortly after its exit.
     func remove() {
         for _ in 0..<200 where rmdir(path) != 0 && errno == EBUSY { usleep(10_000) }
     }
 
-    /// This process's group in the hierarchy of a controller; the unified one for an empty name.
+    /// This process's group in the hierarchy of a controller; in the unified hierarchy for an empty name.
     private static func own(_ controller: String) -> String {
         let text = (try? String(contentsOfFile: "/proc/self/cgroup", encoding: .utf8)) ?? ""
         for line in text.split(separator: "\n") {

@@ -5,11 +5,11 @@ internal import LagMonitor
 struct Trial {
     let scenario: Scenario
     let milliseconds: Int
-    /// The program that stalls, where it is not this one.
+    /// The program that stalls, if it is not this one.
     var program: String?
-    /// Whether processes that compute run beside it.
+    /// Whether computing processes run beside it.
     var isBusy = false
-    /// What samples the process in the middle of its stall.
+    /// The debuggers that sample the process in the middle of its stall.
     var debuggers: [Debugger] = []
 
     /// A silent process is killed after this time.
@@ -20,7 +20,7 @@ struct Trial {
 
     func execute() -> Verdict {
         var verdict = attempt()
-        // Every run of another program counts: how the monitor does where the machine has little time for it belongs to the figures.
+        // Every run of another program counts: the figures include the monitor's results on a busy machine.
         guard program == nil else {
             verdict.isBusy = isBusy
             return verdict
@@ -32,7 +32,7 @@ struct Trial {
         }
         if !scenario.expectsRunDelay, let truth = verdict.truth, truth.isDisturbed {
             let share = Int((truth.runDelayMs ?? 0) / truth.durationMs * 100)
-            let reason = "disturbed \(verdict.attempts) times: other processes had its processor for \(share) % of the last stall"
+            let reason = "disturbed \(verdict.attempts) times: others used its processor for \(share) % of the last stall"
             return Verdict(scenario: scenario, missingResult: .skipped(reason))
         }
         if let truth = verdict.truth, !scenario.isStallAsIntended(truth) {
@@ -87,7 +87,7 @@ struct Trial {
             }
         }
         throw DiagnosisFailure(
-            deadline <= .now ? "no record and no end in \(Self.limit)" : "it ended early, after \(records.count) records"
+            deadline <= .now ? "no record and no exit within \(Self.limit)" : "it exited early, after \(records.count) records"
         )
     }
 }

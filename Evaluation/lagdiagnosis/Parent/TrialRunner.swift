@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Runs trials, as many at once as requested; scenarios that must run alone come last, one by one.
+/// Runs trials, as many at the same time as requested; scenarios that must run alone come last, one by one.
 struct TrialRunner {
     let trials: [Trial]
     let size: Int

@@ -6,18 +6,18 @@ internal import Synchronization
 /// One scenario on the main thread's run loop, watched by the default rules.
 struct ScenarioRun: Sendable {
     let scenario: Scenario
-    /// How long it is to stall.
+    /// The requested duration of the stall.
     let length: Duration
     let group: String?
 
-    /// Before the stall and after it: time to be idle in.
+    /// Idle time before and after the stall.
     private static let margin: Duration = .milliseconds(100)
-    /// If only the parent ends the stall: when the record of the hang is written.
+    /// The time of the hang's record, if only the parent ends the stall.
     private static let hangAfter: Duration = .milliseconds(400)
     /// Long stacks must be complete.
     private static let maxLineBytes = 65_536
 
-    /// On the main thread; records go to stdout.
+    /// Runs on the main thread; records go to stdout.
     /// - Throws: ``Unavailable`` when the machine does not permit the scenario.
     func execute() throws -> Truth {
         if let group { try enter(group) }
@@ -27,7 +27,7 @@ struct ScenarioRun: Sendable {
         if scenario.ending == .byParent { configuration.hangAfter = Self.hangAfter }
         let sink = try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")
         let monitor = StallMonitor(configuration: configuration, sinks: [sink])
-        // The monitor's threads get priority: its behaviour on a busy machine is measured elsewhere.
+        // The monitor's threads get priority, because its behaviour on a busy machine is measured elsewhere.
         corpus_prefer_thread(2)
         try monitor.start()
         let loop = ObservedRunLoop.main
@@ -74,7 +74,7 @@ struct ScenarioRun: Sendable {
     }
 }
 
-/// The result of the stall's body. Unused, but the optimiser cannot know that.
+/// The result of the stall's body. It is not used, but the optimiser cannot know that.
 private final class Outcome: Sendable {
     private let result = Mutex<Result<(Int, Truth), any Error>?>(nil)
 

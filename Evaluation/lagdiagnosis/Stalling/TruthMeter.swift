@@ -3,25 +3,25 @@ internal import Glibc
 internal import LagMonitor
 internal import StallFixtures
 
-/// The kernel's clocks and counters for the stall, read by the stalled thread itself, first thing and last thing in it.
+/// The kernel's clocks and counters for the stall, read by the stalled thread itself at the start and at the end of the stall.
 struct Truth: Codable, Sendable {
     /// `CLOCK_MONOTONIC` at the beginning.
     var startMonoUs: UInt64
     var durationMs: Double
-    /// How long it can have looked to the loop, where the loop's readings before the callout and after it are known.
+    /// The longest duration that the loop can have seen, if the loop's readings before and after the callout are known.
     var longestMs: Double?
     /// `CLOCK_THREAD_CPUTIME_ID`.
     var cpuMs: Double
-    /// The part of it that was the kernel's, as `getrusage` divides it.
+    /// The kernel's part of it, as `getrusage` divides it.
     var systemMs: Double
-    /// The thread's `schedstat`; nil where the kernel does not keep it.
+    /// From the thread's `schedstat`; nil if the kernel does not keep it.
     var runDelayMs: Double?
     var minorFaults: Int
     var majorFaults: Int
-    /// The stalled thread, if a program with several watched ones reports it.
+    /// The stalled thread, if a program with several watched threads reports it.
     var threadID: Int32?
 
-    /// Whether any of it lies in the time that a record of its thread gives.
+    /// Whether it overlaps the time of a record of its thread.
     func overlaps(_ record: StallLine) -> Bool {
         if let threadID, let said = record.fields.threadId, said != threadID { return false }
         let (start, end) = (Double(startMonoUs), Double(startMonoUs) + durationMs * 1e3)
@@ -31,10 +31,10 @@ struct Truth: Codable, Sendable {
 
     /// Neither running nor runnable.
     var blockedMs: Double { durationMs - cpuMs - (runDelayMs ?? 0) }
-    /// Whether it was asleep for most of the time.
+    /// Whether the thread slept for most of the time.
     var isMostlyBlocked: Bool { blockedMs > durationMs / 2 }
 
-    /// Whether other processes had the processor so long that the scenario did not happen as intended.
+    /// Whether other processes used the processor for so long that the scenario did not happen as intended.
     var isDisturbed: Bool { (runDelayMs ?? 0) > durationMs * Self.toleratedRunDelay }
     private static let toleratedRunDelay = 0.25
 }
@@ -46,7 +46,7 @@ struct TruthMeter {
     private let runDelay: Int64?
     private let usage: rusage
 
-    /// Begins.
+    /// Begins the measurement.
     init() {
         runDelay = Self.readRunDelay()
         usage = corpus_thread_usage()
@@ -54,7 +54,7 @@ struct TruthMeter {
         begin = .now
     }
 
-    /// Ends; on the same thread.
+    /// Ends the measurement; on the same thread.
     func end() -> Truth {
         let now = MonotonicTime.now
         let cpuNow = Self.readCPU()
@@ -88,7 +88,7 @@ struct TruthMeter {
     }
 }
 
-/// The last line of a process that stalled; `began` comes before, where it is asked for.
+/// The last line of a process that stalled; `began` comes before, if requested.
 enum ChildReport: Codable, Sendable {
     case began
     case measured(Truth)

@@ -1,14 +1,14 @@
 internal import Foundation
 
-/// The calibration of the records' confidence in their culprit.
+/// The calibration of the confidence that records have in their culprit.
 struct Calibration {
-    /// A tenth of the confidences.
+    /// One tenth of the range of confidences.
     struct Bin {
         let bounds: String
         let count: Int
-        /// The share whose culprit is right.
+        /// The share of records whose culprit is correct.
         let right: Double
-        /// The mean of their confidence.
+        /// The mean of the records' confidence.
         let mean: Double
     }
 
@@ -36,8 +36,8 @@ struct Calibration {
         }
     }
 
-    /// The mean distance between the stated confidence and the share that is right, weighted by each bin's count; nil without
-    /// records.
+    /// The mean distance between the stated confidence and the share of correct culprits, weighted by each bin's count; nil
+    /// without records.
     var expectedError: Double? {
         bins.isEmpty ? nil : bins.reduce(0) { $0 + abs($1.right - $1.mean) * Double($1.count) } / Double(records)
     }

@@ -1,6 +1,7 @@
 extension GroupSummary {
-    /// `services GROUP half=developed load=quiet stalls=N reported=N/N …`: all but `reported` of those that were reported; `request_right` of those in which a
-    /// request ran, `callers` of those whose callers are judged.
+    /// `services GROUP half=developed load=quiet stalls=N reported=N/N …`: all counts except `reported` are of the reported
+    /// stalls;
+    /// `request_right` of those in which a request ran, `callers` of those whose callers are judged.
     func serviceText(_ group: String) -> String {
         let reported = judged.filter { $0.record != nil }
         let requests = reported.filter { $0.scenario.library?.service?.request != nil }

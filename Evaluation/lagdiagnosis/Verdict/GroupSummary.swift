@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// The sums of one group of another program's stalls: a part of its corpus, quiet or busy; of services' stalls, those of a kind.
+/// The sums of one group of another program's stalls: a part of its corpus, on an idle or busy machine; for services, the stalls
+/// of one kind.
 struct GroupSummary {
     let part: LibraryTruth.Part
     let isBusy: Bool
@@ -27,7 +28,7 @@ struct GroupSummary {
 
     var lines: [String] { serviceGroup.map { [serviceText($0)] } ?? [text] + calibration }
 
-    /// `libraries part=developed load=quiet reported=N/N cause=N/N …`: all but `reported` of those that were reported.
+    /// `libraries part=developed load=quiet reported=N/N cause=N/N …`: all counts except `reported` are of the reported stalls.
     var text: String {
         let reported = judged.filter { $0.record != nil }
         let owners = reported.compactMap(\.ownerIsRight)
@@ -48,8 +49,8 @@ struct GroupSummary {
         ].joined(separator: " ")
     }
 
-    /// What the records' confidence is worth: `calibration … confidence=0.9-1.0 count=N right=0.97 mean=0.95`, a line a bin, then the mean of
-    /// the distances between both, each bin by its count.
+    /// How reliable the records' confidence is: `calibration … confidence=0.9-1.0 count=N right=0.97 mean=0.95`, a line for each
+    /// bin, then the mean of the distances between both, each bin weighted by its count.
     var calibration: [String] {
         let calibration = Calibration(judged)
         let error = Self.number(calibration.expectedError)
@@ -60,7 +61,7 @@ struct GroupSummary {
 
     private var group: String { "part=\(part.rawValue) load=\(isBusy ? "busy" : "quiet")" }
 
-    /// The value that this share of the sorted values does not pass.
+    /// The value that this share of the sorted values does not exceed.
     private static func quantile(_ share: Double, of sorted: [Double]) -> Double? {
         sorted.isEmpty ? nil : sorted[min(sorted.count - 1, Int((share * Double(sorted.count)).rounded(.up)) - 1)]
     }

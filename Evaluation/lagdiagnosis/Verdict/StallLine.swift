@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// The needed fields of a line of the monitor.
+/// The fields of a line of the monitor that are needed here.
 struct StallLine: Sendable {
     struct Frame: Decodable, Sendable {
         let pc: String
         let module: String?
         let symbol: String?
         let inApp: Bool?
-        /// Whether it waits for the one before it, and is on no stack.
+        /// Whether it is an asynchronous caller, which waits for the frame before it, and is not on the stack.
         let async: Bool?
 
         var text: String {
@@ -50,14 +50,14 @@ struct StallLine: Sendable {
         do {
             fields = try decoder.decode(Fields.self, from: Data(text.utf8))
         } catch {
-            throw DiagnosisFailure("a line that cannot be read (\(error)): \(text)")
+            throw DiagnosisFailure("cannot read a line (\(error)): \(text)")
         }
     }
 
     var phase: String { fields.phase ?? "" }
     var frames: [Frame] { fields.frames ?? [] }
 
-    /// The record's uncertainty of its duration: the watchdog was delayed in the middle of a poll, because the process
+    /// The record's uncertainty of its duration, if the watchdog was delayed in the middle of a poll, because the process
     /// could not run, or by the kernel.
     var uncertaintyMs: Double {
         guard let least = fields.durationMinMs, let most = fields.durationMaxMs else { return 0 }

@@ -1,15 +1,15 @@
 internal import Foundation
 
-/// All verdicts in a few lines.
+/// The sums of all verdicts.
 struct Summary {
     let verdicts: [Verdict]
 
     private var judged: [Verdict] { verdicts.filter { !$0.isSkipped } }
     var skipped: [Verdict] { verdicts.filter(\.isSkipped) }
-    /// Whether all is right; a run in which nothing could be judged is not.
+    /// Whether all verdicts are correct; false for a run in which nothing could be judged.
     var isClean: Bool { !judged.isEmpty && judged.allSatisfy(\.isRight) }
 
-    /// `diagnosis cause=N/N culprit=N/N …`, the line that others read.
+    /// `diagnosis cause=N/N culprit=N/N …`, the line that other programs read.
     var text: String {
         let all = judged.count
         let (cause, culprit) = (judged.count { $0.causeIsRight }, judged.count { $0.culpritIsRight })
@@ -17,7 +17,7 @@ struct Summary {
         return "diagnosis cause=\(cause)/\(all) culprit=\(culprit)/\(all) stack=\(stack)/\(all) skipped=\(skipped.count)"
     }
 
-    /// How well the shares of time add up to the duration, and how well `cpu_ms` and the duration agree with the truth.
+    /// How well the parts of the time add up to the duration, and how well `cpu_ms` and the duration agree with the truth.
     var sharesText: String {
         let sums = judged.compactMap { $0.record?.sharesSum }.map { abs($0 - 1) }
         let right = sums.count { $0 <= Self.sumTolerance }
@@ -38,7 +38,7 @@ struct Summary {
             + "bounds_ok=\(bounds.count { $0 })/\(bounds.count)"
     }
 
-    /// The target for the shares: the sum is within 5 % of the duration.
+    /// The target for the parts: their sum is within 5 % of the duration.
     private static let sumTolerance = 0.05
 
     private func errors(_ said: (StallLine) -> Double?, of truth: (Truth) -> Double) -> [Double] {

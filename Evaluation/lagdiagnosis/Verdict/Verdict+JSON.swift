@@ -2,7 +2,7 @@ internal import Foundation
 internal import LagOutput
 
 extension Verdict {
-    /// One line of JSON: the expectation, the record as it was written, and the truth.
+    /// One line of JSON: the expectation, the record as written, and the truth.
     var json: String {
         var object: [String: Any] = [
             "scenario": scenario.name,

@@ -1,25 +1,25 @@
 internal import Foundation
 
-// Judging the stalls of another program's libraries.
+// The judgement of stalls in the libraries of another program.
 extension Verdict {
     var culpritIsRightWithCaller: Bool {
         culpritIsRight || (culprit.map { scenario.library?.callers.contains($0) ?? false } ?? false)
     }
     /// Whether the record names the thread that holds the lock; nil if memory does not contain it.
     var ownerIsRight: Bool? { scenario.library?.owner.map { $0 == record?.fields.lockOwner?.threadName } }
-    /// Exactly once.
+    /// Whether the stall was reported exactly once.
     var isReported: Bool { reports.own == 1 }
 
     func lasts(milliseconds: Int) -> Bool { (truth?.durationMs ?? 0) >= Double(milliseconds) }
 
-    /// How far the duration is outside the known bounds: the callout's own readings, and the loop's readings around it.
+    /// How far the duration is outside the true bounds, which are the callout's own readings and the loop's readings around it.
     var durationErrorMs: Double? {
         guard let said = record?.fields.durationMs, let truth else { return nil }
         let most = max(truth.longestMs ?? truth.durationMs, truth.durationMs)
         return max(truth.durationMs - said, said - most, 0)
     }
 
-    /// What may be shown of an unseen scenario: only that it stalled, and for how long.
+    /// The text that may be shown of an unseen scenario: only that it stalled, and for how long.
     var coveredText: String {
         let stalled = truth.map { String(format: "stalled_ms=%.1f cpu_ms=%.1f", $0.durationMs, $0.cpuMs) }
         return "done \(scenario.name.padding(toLength: 25, withPad: " ", startingAt: 0)) \(stalled ?? "did not end")"
@@ -33,6 +33,6 @@ extension Verdict {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// Whether nothing may be shown but that.
+    /// Whether only that text may be shown.
     func isCovered(revealing: Bool) -> Bool { scenario.library?.part == .unseen && !revealing && !isSkipped }
 }

@@ -3,26 +3,26 @@ internal import LagOutput
 
 /// A scenario and the monitor's record of it.
 struct Verdict: Sendable {
-    /// Why there is nothing to judge.
+    /// The reason why there is nothing to judge.
     enum MissingResult: Sendable {
-        /// The machine does not permit it, or is too busy: counts neither way.
+        /// The machine does not permit it, or is too busy: not counted.
         case skipped(String)
-        /// It went wrong: counts as missed.
+        /// The run failed: counts as missed.
         case failed(String)
     }
 
     let scenario: Scenario
     /// The record of the stall.
     let record: StallLine?
-    /// By the child's own clocks; nil for a stall that the parent ended.
+    /// Measured by the child's own clocks; nil for a stall that the parent ended.
     let truth: Truth?
     let missingResult: MissingResult?
     var attempts = 1
-    /// Whether processes that compute ran beside it.
+    /// Whether computing processes ran beside it.
     var isBusy = false
-    /// The debuggers' output in the middle of the stall.
+    /// The debuggers' output from the middle of the stall.
     var debuggerStacks: [DebuggerStack] = []
-    /// Records of stalls that ended: within the stall's time, and at another.
+    /// The number of records of ended stalls: within the stall's time, and at other times.
     private(set) var reports = (own: 0, other: 0)
 
     init(scenario: Scenario, missingResult: MissingResult) {
@@ -39,17 +39,17 @@ struct Verdict: Sendable {
         let ended = records.filter { $0.phase == phase }
         let own = ended.filter { truth?.overlaps($0) ?? true }
         reports = (own.count, ended.count - own.count)
-        // Another stall at that time, if there is one, is the shorter one.
+        // If there is another stall at that time, it is the shorter one.
         record = own.max { ($0.fields.durationMs ?? 0) < ($1.fields.durationMs ?? 0) }
         let others = reports.other > 0 ? ", \(reports.other) at another time or of another thread" : ""
         missingResult = record == nil ? .failed("no record of phase '\(phase)'\(others)") : nil
     }
 
-    /// Whether the machine held the watchdog up for longer than a look may take.
+    /// Whether the machine delayed the watchdog for longer than a poll may take.
     var isDurationUncertain: Bool { (record?.uncertaintyMs ?? 0) > Self.toleratedUncertaintyMs }
     private static let toleratedUncertaintyMs = 60.0
 
-    /// Whether the record's bounds contain its own duration and, to a millisecond, the true one; nil if it has none.
+    /// Whether the record's bounds contain its own duration and, within a millisecond, the true one; nil if it has no bounds.
     var boundsAreRight: Bool? {
         guard let fields = record?.fields, let least = fields.durationMinMs, let most = fields.durationMaxMs,
             let said = fields.durationMs, let truth, least <= most
@@ -67,11 +67,11 @@ struct Verdict: Sendable {
         return causes.contains { $0.rawValue == record?.fields.cause }
     }
     var culpritIsRight: Bool { culprit.map(scenario.culprits.contains) ?? false }
-    /// Whether the reported stack shows the culprit at all.
+    /// Whether the reported stack contains the culprit.
     var stackHoldsCulprit: Bool { record?.frames.contains { $0.symbol.map(scenario.culprits.contains) ?? false } ?? false }
     var isRight: Bool { causeIsRight && culpritIsRight && requestIsRight != false && callersAreRight != false }
 
-    /// One line.
+    /// The verdict in one line.
     var text: String {
         if case .skipped(let reason) = missingResult { return "SKIP \(padded) \(reason)" }
         guard let record else { return "MISS \(padded) \(failure)" }
@@ -95,7 +95,7 @@ struct Verdict: Sendable {
         return "\(isRight ? "ok  " : "MISS") \(padded) \(parts.joined(separator: " "))"
     }
 
-    /// The expected and the recorded result as text; nil if all is right or nothing is judged.
+    /// The expected and the recorded result as text; nil if all is correct or nothing is judged.
     var miss: String? {
         guard !isSkipped, !isRight else { return nil }
         var lines = ["miss \(scenario.name): \(scenario.summary)"]

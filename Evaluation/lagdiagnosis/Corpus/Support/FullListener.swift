@@ -1,7 +1,7 @@
 internal import Glibc
 internal import LagMonitor
 
-/// A listener on 127.0.0.1 that accepts nothing and whose backlog is full: the kernel drops the next one's SYN.
+/// A listener on 127.0.0.1 that accepts nothing and whose backlog is full: the kernel drops the SYN of the next client.
 struct FullListener {
     let address: Immortal<sockaddr_in>
 
@@ -28,7 +28,7 @@ struct FullListener {
         self.address = Immortal(address) { _ in }
     }
 
-    /// A socket whose connect is over at `end`: a real one would wait for minutes.
+    /// A socket whose connect ends at `end`; a normal one would wait for minutes.
     func client(givingUpAt end: MonotonicTime) throws -> Int32 {
         let client = try Self.socket()
         var time = timeval(tv_sec: 0, tv_usec: Int((end - .now).wholeNanoseconds / 1_000))

@@ -1,13 +1,13 @@
 internal import Glibc
 internal import Synchronization
 
-/// Opens once; from then on waiting threads pass.
+/// A gate that opens once; threads wait until it is open.
 final class Gate: Sendable {
     private let opened = Atomic(false)
 
     func open() { opened.store(true, ordering: .releasing) }
 
-    /// For the microseconds that a thread needs to start.
+    /// Polls, because a thread needs only microseconds to start.
     func wait() {
         while !opened.load(ordering: .acquiring) { usleep(50) }
     }

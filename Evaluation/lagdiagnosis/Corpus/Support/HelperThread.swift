@@ -3,7 +3,7 @@ internal import LagMonitor
 
 // Helpers for the scenarios' other threads. None runs on the stalled thread during the stall.
 
-/// The words for an errno.
+/// The message for an errno.
 func reasonText(_ code: Int32) -> String { String(cString: strerror(code)) }
 
 /// Starts a thread of this name that runs `work` and ends.

@@ -1,9 +1,9 @@
 internal import Glibc
 internal import LagMonitor
 
-/// A C object on the heap that is never freed: a thread may use it until the process ends.
-// Sendable without a check: the pointer never changes, its memory lives as long as the process, and the types it is used for
-// (mutex, read-write lock, condition variable, semaphore) are made for use from any thread, or are never changed (an address).
+/// A C object on the heap that is never freed, so that a thread may use it until the process exits.
+// Sendable without a check: the pointer never changes, its memory lives as long as the process, and its types can be used from
+// any thread (mutex, read-write lock, condition variable, semaphore), or never change (an address).
 struct Immortal<Value>: @unchecked Sendable {
     let raw: UnsafeMutablePointer<Value>
 
@@ -22,7 +22,7 @@ extension ThreadMutex {
     func lock() { pthread_mutex_lock(raw) }
     func unlock() { pthread_mutex_unlock(raw) }
 
-    /// Returns when another thread has it, and holds it until `end`.
+    /// Makes another thread hold it until `end`, and returns when that thread has it.
     func lockOnThread(named name: String, until end: MonotonicTime) throws {
         let held = Gate()
         try helper(name) {

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Mapped memory that stays until the process ends.
+/// Memory that stays mapped until the process exits.
 // Unchecked: an address and a size that never change; only the main thread accesses the memory.
 struct Mapping: @unchecked Sendable {
     let start: UnsafeMutableRawPointer

@@ -2,7 +2,7 @@ internal import Glibc
 internal import LagMonitor
 internal import StallFixtures
 
-/// A pipe whose ends no child gets.
+/// A pipe whose ends children do not inherit.
 struct Pipe {
     let read: Int32
     let write: Int32

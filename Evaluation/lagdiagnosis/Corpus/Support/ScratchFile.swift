@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A file on a disk: /var/tmp is to outlive a reboot, so it is seldom in memory.
+/// A file on a disk: /var/tmp must survive a reboot, so it is rarely in memory.
 final class ScratchFile: Sendable {
     let path: String
     let descriptor: Int32
@@ -17,10 +17,10 @@ final class ScratchFile: Sendable {
         if bytes > 0 { fsync(descriptor) }
     }
 
-    /// Its name goes; what has it open keeps it.
+    /// Removes its name; open descriptors and mappings stay valid.
     func remove() { unlink(path) }
 
-    /// Makes the kernel drop its cached contents.
+    /// Makes the kernel discard its cached content.
     func evict() { posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED) }
 
     func map(_ bytes: Int) throws -> Mapping { try Mapping(bytes, descriptor: descriptor) }

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import StallFixtures
 
-/// A nameserver in namespaces of this process's own: it takes questions on 127.0.0.1 and never answers.
+/// A name server in separate namespaces of this process: it receives queries on 127.0.0.1, and never responds.
 enum SilentNameserver {
     static func install() throws {
         let file = try ScratchFile()

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// A library whose constructor sleeps for half a second, compiled on the spot.
+/// A library whose constructor sleeps for half a second; compiled at run time.
 enum SleepyLibrary {
     static func build() throws -> String {
         let path = TemporaryPaths.newPath()
@@ -18,7 +18,7 @@ enum SleepyLibrary {
         defer { unlink("\(path).c") }
         let options = "\(path).c -shared -fPIC -o \(path).so"
         guard system("{ clang \(options) || cc \(options); } 2>/dev/null") == 0 else { throw Unavailable("no C compiler") }
-        // Names are read from the file after the stall.
+        // Kept, because names are read from the file after the stall.
         TemporaryPaths.remove("\(path).so")
         return "\(path).so"
     }
