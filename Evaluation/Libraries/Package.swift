@@ -2,14 +2,15 @@
 import PackageDescription
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error), .enableUpcomingFeature("MemberImportVisibility")]
-/// C as distributions build it: optimised, with debug information, without frame pointers.
+/// C settings as in distributions: optimised, with debug information, without frame pointers.
 let asReleased = ["-O2", "-g", "-fomit-frame-pointer"]
 let includes = [
     "-I/usr/include/libxml2", "-I/usr/include/eigen3", "-I/usr/include/glib-2.0", "-I/usr/lib/x86_64-linux-gnu/glib-2.0/include",
     "-I/usr/lib/aarch64-linux-gnu/glib-2.0/include",
 ]
 
-// Stalls in libraries that real programs use. A separate package, so that the monitor does not get their dependencies.
+// Stalls in libraries that real programs use. A separate package, so that these libraries do not become dependencies of the
+// monitor.
 let package = Package(
     name: "EvaluationLibraries",
     dependencies: [

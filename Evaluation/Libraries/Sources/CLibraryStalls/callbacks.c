@@ -1,4 +1,4 @@
-// Library functions that call the program back: the program's own function is what costs.
+// Library functions that call the program back: the program's own function takes the time.
 #include "tables.h"
 
 #include <glob.h>
@@ -19,7 +19,7 @@ static const char *make_names(void) {
     return NULL;
 }
 
-// Compares slowly: by every rotation of both. Whether inlined or not, it counts as the comparator that it replaces.
+// Compares slowly, by every rotation of both. It may be inlined into the comparator, and counts as the comparator.
 static int weigh(const char *left, const char *right) {
     int difference = 0;
     for (int rotation = 0; rotation < 31; rotation++) {
@@ -51,7 +51,7 @@ int look_up_players(moment end) {
 
 int compare_nodes(const void *left, const void *right) { return weigh(left, right); }
 
-// The names are not the tree's.
+// The tree does not own the names.
 static void keep_name(void *name) {}
 
 int build_player_tree(moment end) {
@@ -78,7 +78,7 @@ static const char *install_handler(void) {
     return sigaction(SIGUSR2, &act, NULL) == 0 ? NULL : failed("sigaction");
 }
 
-// The handler runs on top of what this function calls.
+// The signal handler runs on top of the function that this function calls.
 int request_snapshot(moment end) {
     handler_end = end;
     if (raise(SIGUSR2) != 0) return -1;
@@ -109,7 +109,7 @@ int find_manuals(moment end) {
     return results;
 }
 
-// Small and static: it is inlined into its only caller, as compilers do. Debug information knows it; the symbol table does not.
+// Small and static, so the compiler inlines it into its only caller. Debug information contains it, the symbol table does not.
 static int scale_rows(moment end, int factor) {
     unsigned state = (unsigned)factor;
     while (moment_now() < end) {

@@ -26,7 +26,7 @@ static char block[4096];
 static volatile long done;
 
 static int drain(void *argument) {
-    // All of it: the kernel wakes the writer of a datagram only once most of the queue is empty.
+    // Reads everything, because the kernel wakes the writer of a datagram only when most of the queue is empty.
     char bytes[4096];
     fcntl(ends[0], F_SETFL, O_NONBLOCK);
     while (read(ends[0], bytes, sizeof bytes) > 0) {}
@@ -46,7 +46,7 @@ static int signal_thread(void *argument) { return pthread_kill(stalled, SIGUSR2)
 
 static int end_child(void *argument) { return kill(child, SIGKILL); }
 
-// Filled to the last byte; the blocking write comes after it.
+// Filled to the last byte, so that the next write blocks.
 static const char *fill(void) {
     fcntl(ends[1], F_SETFL, O_NONBLOCK);
     while (write(ends[1], block, sizeof block) > 0) {}

@@ -111,7 +111,7 @@ int download_feed(moment end) {
     return code + 1;
 }
 
-// The first chunk keeps it busy until the end.
+// The callback for the first chunk computes until the end.
 size_t decode_chunk(char *bytes, size_t size, size_t count, void *end) {
     unsigned sum = 1;
     do {

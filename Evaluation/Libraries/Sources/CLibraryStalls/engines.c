@@ -1,4 +1,4 @@
-// libuv's loop within the callout, LMDB, ICU, libxslt.
+// libuv's loop inside the callout, LMDB, ICU, libxslt.
 #include "tables.h"
 
 #include <libxslt/transform.h>

@@ -1,4 +1,4 @@
-// Files, directories and what the C library does with names.
+// Files, directories, and the C library's lookups of names.
 #include "tables.h"
 
 #include <aio.h>
@@ -174,7 +174,7 @@ const struct stall file_stalls[] = {
      NULL, list_groups_of_user},
     {"fdatasync", "syscall", "write_journal_pages", NULL, NULL, "a page at a time, each with fdatasync", make_file, NULL,
      write_journal_pages, 1},
-    // The C library waits in a futex for its own thread; for the program it is a wait for I/O.
+    // The C library waits in a futex for its own thread; for the program this is a wait for I/O.
     {"aio-suspend", "syscall|lock", "flush_ledger", NULL, NULL, "POSIX AIO, waited for at once", make_file, NULL, flush_ledger,
      1},
     {"fopen-fifo", "syscall", "open_control_file", NULL, NULL, "fopen of a named pipe without a writer yet", make_fifo,

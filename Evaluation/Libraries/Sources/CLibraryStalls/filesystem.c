@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// The file system of another process: one file, which is read slowly.
+// The file system of another process: it has one file, and reads are slow.
 static char mount_point[64], file_path[96];
 
 static int describe(const char *path, struct stat *status, struct fuse_file_info *info) {
@@ -37,7 +37,7 @@ static int read_slowly(const char *path, char *buffer, size_t size, off_t offset
     return size < 4096 ? (int)size : 4096;
 }
 
-// In this process's place after a fork: mounts, and serves until it is killed with its parent.
+// Runs in the child after a fork: mounts the file system, and serves it until it is killed with its parent.
 static void serve(void) {
     die_with_parent();
     struct fuse_operations operations = {.getattr = describe, .read = read_slowly};
@@ -103,7 +103,7 @@ int await_completion(moment end) {
 
 static char library[80];
 
-// Compiled on the spot: the constructor is a plug-in's own code, which lies outside the system's folders.
+// Compiled at run time: the constructor is the code of a plug-in, which is outside the system's folders.
 static const char *compile_plugin(const char *body) {
     char source[80], command[256];
     strcpy(library, "/var/tmp/librarystalls-XXXXXX");
@@ -118,7 +118,7 @@ static const char *compile_plugin(const char *body) {
     snprintf(command, sizeof command, "cc -O2 -g -shared -fPIC -o %s %s 2>/dev/null", library, source);
     int code = system(command);
     unlink(source);
-    // Its name must last until the records are written: names are read from the file.
+    // The file must exist until the records are written, because names are read from it.
     remove_at_end(library);
     return code == 0 ? NULL : "no C compiler";
 }

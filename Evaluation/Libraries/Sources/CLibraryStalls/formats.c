@@ -1,4 +1,4 @@
-// Expat, Jansson, PCRE2. Not json-c (its names are Jansson's), not libyaml (its functions are in Yams already).
+// Expat, Jansson, PCRE2. Not json-c (its names are the same as Jansson's), not libyaml (its functions are already in Yams).
 #include "tables.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8

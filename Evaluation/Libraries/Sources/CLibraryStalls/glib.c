@@ -1,4 +1,4 @@
-// GLib: its main loop within the callout, callbacks, and locks that are not pthread's.
+// GLib: its main loop inside the callout, callbacks, and locks that are not pthread locks.
 #include "tables.h"
 
 #include <glib.h>

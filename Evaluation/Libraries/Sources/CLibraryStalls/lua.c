@@ -1,4 +1,4 @@
-// Lua: a script is slow, so the nearest function of the program is the one that runs it, or the one that it calls back.
+// Lua: a script is slow, so the culprit is the function of the program that runs the script, or that the script calls back.
 #include "tables.h"
 
 #include <lua5.3/lauxlib.h>

@@ -1,4 +1,4 @@
-// Memory: the allocator's own time, the kernel's, and control groups that give too little.
+// Memory: time of the allocator, time of the kernel, and control groups with too little memory.
 #include "tables.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static struct node *list;
 static void *blocks[200000];
 
 static const char *build_list(void) {
-    // Freed in no order: every node has neighbours that are still there.
+    // Freed in scattered order, so that every node has neighbours that are still allocated.
     static struct node *nodes[3000000];
     size_t count = sizeof nodes / sizeof *nodes;
     for (size_t index = 0; index < count; index++) nodes[index] = malloc(sizeof(struct node));
@@ -75,7 +75,7 @@ int give_memory_back(moment end) {
 int clear_new_frames(moment end) {
     int frames = 0;
     while (moment_now() < end) {
-        // Beyond the threshold of malloc: new pages each time.
+        // Above malloc's mmap threshold, so that each allocation gets new pages.
         char *frame = malloc(64 << 20);
         for (size_t offset = 0; offset < 64 << 20; offset += 4096) {
             frame[offset] = 1;
@@ -103,7 +103,8 @@ int protect_pages(moment end) {
 enum { pipe_bytes = 1 << 16, room_bytes = 16 };
 static int log_ends[2];
 
-// All threads in one arena, as with GLIBC_TUNABLES or a container's limit, and a log without a reader: with space for a few words.
+// All threads use one arena, as with GLIBC_TUNABLES or a container's limit. The log is a pipe without a reader, with space for a few
+// words.
 static const char *share_arena(void) {
     static char text[pipe_bytes - room_bytes];
     if (mallopt(M_ARENA_MAX, 1) != 1) return "mallopt refuses one arena";
@@ -111,7 +112,7 @@ static const char *share_arena(void) {
     return write(log_ends[1], text, sizeof text) == sizeof text ? NULL : failed("a pipe");
 }
 
-// malloc_stats writes to stderr while it has the arena's lock.
+// malloc_stats writes to stderr while it holds the arena's lock.
 static void *log_statistics(void *unused) {
     pthread_setname_np(pthread_self(), "statistician");
     int own = dup(STDERR_FILENO);
@@ -135,7 +136,7 @@ static void hold_arena(moment end) {
     act_at(end, "log-reader", read_log, NULL);
     if (pthread_create(&thread, NULL, log_statistics, NULL) != 0) abort();
     pthread_detach(thread);
-    // Its first words fit, and arrive when it has the lock.
+    // Its first words fit into the pipe, and arrive when it holds the lock.
     while (count <= pipe_bytes - room_bytes && moment_now() < end) {
         sched_yield();
         ioctl(log_ends[0], FIONREAD, &count);
@@ -165,7 +166,7 @@ static int write_file(const char *name, const char *text) {
     return count == (ssize_t)strlen(text) ? 0 : -1;
 }
 
-// Makes a group and writes the limit, in the first hierarchy that has the file for it.
+// Creates a group and writes the limit, in the first hierarchy that has the file for it.
 static int make_group(const char *parent, const char *name, const char *text) {
     snprintf(group, sizeof group, "%s/librarystalls-%d", parent, (int)getpid());
     if (mkdir(group, 0755) != 0) return -1;
@@ -174,7 +175,7 @@ static int make_group(const char *parent, const char *name, const char *text) {
     return -1;
 }
 
-// Enters the group, and has a child leave it behind when this process has gone.
+// Enters the group, and starts a child that removes it after this process has exited.
 static const char *enter_group(void) {
     char pid[16];
     snprintf(pid, sizeof pid, "%d", (int)getpid());
@@ -195,7 +196,7 @@ static const char *enter_group(void) {
 }
 
 static const char *limit_processor(void) {
-    // A tenth of a processor, in periods of a tenth of a second.
+    // One tenth of a processor, in periods of one tenth of a second.
     if (make_group("/sys/fs/cgroup", "cpu.max", "10000 100000") != 0 &&
         make_group("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "10000") != 0)
         return "cannot create a control group with a CPU quota";
@@ -217,7 +218,7 @@ enum { cold_bytes = 96 << 20 };
 static const char *limit_memory(void) {
     cold_file = scratch_file(cold_bytes, NULL);
     if (cold_file < 0) return failed("/var/tmp");
-    // Version 1 has no memory.high; its limit has the kernel take pages back in the same way.
+    // Version 1 has no memory.high; its limit makes the kernel reclaim pages in the same way.
     if (make_group("/sys/fs/cgroup", "memory.high", "33554432") != 0 &&
         make_group("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "33554432") != 0)
         return "cannot create a control group with a memory limit";

@@ -1,4 +1,4 @@
-// GMP, GSL, FFTW, and the hashes of passwords that are slow on purpose.
+// GMP, GSL, FFTW, and password hashes, which are slow on purpose.
 #include "tables.h"
 
 #include <argon2.h>

@@ -66,7 +66,7 @@ int issue_tokens(moment end) {
     return tokens;
 }
 
-// The random bytes come from the generator in the library, which computes; the kernel only provides its seeds.
+// The library's generator computes the random bytes; the kernel only provides its seeds.
 int make_session_ids(moment end) {
     int made = 0;
     while (moment_now() < end) made += RAND_bytes(block, sizeof block);

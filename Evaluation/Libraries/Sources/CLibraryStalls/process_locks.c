@@ -1,4 +1,4 @@
-// Locks and queues that another process holds or fills: no memory of this process names it.
+// Locks and queues that another process holds or fills. No memory of this process names that process.
 #include "tables.h"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@ static mqd_t posix_queue;
 
 static int open_shared(void) { return open(path, O_RDWR | O_CLOEXEC); }
 
-// Another open file: the lock belongs to it and not to ours.
+// A separately opened file, to which the lock belongs.
 static int other_file;
 
 static int take_flock(void *unused) {
@@ -75,7 +75,7 @@ static int send_order(void *unused) {
     return msgsnd(queue, &order, sizeof order.text, 0);
 }
 
-// Both remove their queue after the wait, because these queues outlive processes.
+// Both scenarios remove their queue after the wait, because these queues outlive processes.
 static const char *make_queue(void) {
     queue = msgget(IPC_PRIVATE, 0600);
     return queue < 0 ? failed("msgget") : take_in_other_process(nothing, send_order, NULL);
@@ -124,7 +124,7 @@ int fetch_print_job(moment end) {
 }
 
 const struct stall process_lock_stalls[] = {
-    // Described as locks, but their owner is not a thread of this process.
+    // These are locks, but their owner is not a thread of this process.
     {"flock-other-process", "syscall|lock", "open_mailbox", NULL, NULL, "flock on a file that another process has locked",
      flock_elsewhere, release_other_process, open_mailbox},
     {"fcntl-other-process", "syscall|lock", "reserve_record", NULL, NULL, "a record lock that another process has",

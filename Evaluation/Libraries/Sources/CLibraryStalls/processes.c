@@ -1,4 +1,4 @@
-// Other processes: creating them, waiting for them, and the kernel's work for that.
+// Other processes: creating them, waiting for them, and the kernel's work for both.
 #include "tables.h"
 
 #include <pthread.h>
@@ -14,7 +14,7 @@
 static char command[64];
 
 static void make_command(moment end) {
-    // From the shell's point of view, a sleeping child is a working child.
+    // The shell does not distinguish a sleeping child from a working one.
     snprintf(command, sizeof command, "sleep %.3f", (double)(end - moment_now()) / 1e9);
 }
 
@@ -42,7 +42,7 @@ int print_report(moment end) {
 int start_helper(moment end) {
     pid_t child = vfork();
     if (child == 0) {
-        // Its parent is stopped until here.
+        // The parent is suspended until here.
         rest_until(end);
         _exit(0);
     }
@@ -62,8 +62,8 @@ int wait_for_converter(moment end) {
 
 enum { shared_bytes = 256 << 20, mappings = 64 };
 
-// As large as the process of a database, without its memory: the same pages many times over, privately. fork copies every entry of the
-// page tables.
+// Page tables as large as a database's, without its memory: the same pages are mapped many times, privately. fork copies every
+// entry of the page tables.
 static const char *grow(void) {
     int memory = memfd_create("librarystalls", MFD_CLOEXEC);
     if (memory < 0 || ftruncate(memory, shared_bytes) != 0) return failed("memfd_create");
@@ -113,7 +113,7 @@ const struct stall process_stalls[] = {
     {"vfork", "syscall", "start_helper", NULL, NULL, "the child of vfork does not call exec for long", NULL, NULL, start_helper},
     {"posix-spawn-wait", "syscall", "wait_for_converter", NULL, NULL, "waitpid for a command", NULL, make_command,
      wait_for_converter},
-    // The kernel computes in the call: a system call to one, processor time to another.
+    // The kernel computes in the call, so both a system call and CPU time are correct.
     {"fork-large", "syscall|cpu", "save_in_background", NULL, NULL, "fork of a process with page tables of 16 GB", grow, NULL,
      save_in_background},
     {"pause", "syscall", "wait_for_signal", NULL, NULL, "pause() until a signal arrives", NULL, signal_late, wait_for_signal},

@@ -1,5 +1,5 @@
-// An embedded Python. What is slow is a script, so the nearest function of the program is the one that runs it, or the one that it calls
-// back. Loaded while the program runs, as programs with plug-ins do: any version will do that has the stable calls below.
+// An embedded Python. A script is slow, so the culprit is the function of the program that runs the script, or that the script calls
+// back. Python is loaded at run time, as in programs with plug-ins. Any version with the stable functions below can be used.
 #include "tables.h"
 
 #include <dlfcn.h>
@@ -8,7 +8,7 @@
 
 typedef struct object object;
 
-// PyMethodDef of the stable interface.
+// PyMethodDef of the stable ABI.
 struct method {
     const char *name;
     object *(*call)(object *self, object *argument);
@@ -69,7 +69,7 @@ static const char *open_python(void) {
     return python.set_attribute(module, "score", python.function(&score, NULL, NULL)) == 0 ? NULL : "Python takes no function";
 }
 
-// Another thread will have the interpreter's lock.
+// Releases the interpreter's lock, so that another thread can take it.
 static const char *open_unlocked_python(void) {
     const char *reason = open_python();
     if (!reason) python.release_lock();
@@ -88,7 +88,7 @@ static int give_lock(void *unused) {
     return 0;
 }
 
-// A plug-in in C that forgets to let others run.
+// A plug-in in C that does not release the interpreter's lock.
 static void hold_lock(moment end) { hold_until(end, "plugin-worker", take_lock, give_lock, NULL); }
 
 static int run_script(const char *script, moment end) {

@@ -1,4 +1,4 @@
-// SQLite by its C interface.
+// SQLite, used through its C interface.
 #include "tables.h"
 
 #include <sqlite3.h>
@@ -20,7 +20,7 @@ static const char *open_file(void) {
     return NULL;
 }
 
-// Read-only: SQLite does not write to an unlinked file.
+// Opened read-only, because SQLite does not write to an unlinked file.
 static const char *open_nameless(void) {
     const char *reason = open_file();
     unlink(path);
@@ -51,7 +51,7 @@ int save_preferences(moment end) {
     return code;
 }
 
-// The program's computation per row: long enough that the time is here and not in the library.
+// The program's computation for each row: long enough that most of the time is here and not in the library.
 void score_title(sqlite3_context *context, int count, sqlite3_value **values) {
     const unsigned char *text = sqlite3_value_text(values[0]);
     unsigned score = 1;

@@ -1,4 +1,4 @@
-// Helpers that the scenarios share. None runs on the stalled thread during the stall, except for a few microseconds at its beginning.
+// Helpers that the scenarios share. They run on the stalled thread only for a few microseconds at the beginning of the stall.
 #include "library_stalls.h"
 
 #include <arpa/inet.h>

@@ -18,7 +18,7 @@ const struct stall *library_stall(int index) {
     return NULL;
 }
 
-// Never read; work after the call prevents a tail call, which would remove this function's frame.
+// Never read. The work after the call prevents a tail call, which would remove this function's frame.
 static volatile int handled_events;
 
 int handle_event(const struct stall *stall, moment end) {

@@ -1,4 +1,4 @@
-// The tables of scenarios, a file each; every one ends with a name of NULL.
+// The tables of scenarios, one for each file; the last entry of each has the name NULL.
 #ifndef TABLES_H
 #define TABLES_H
 

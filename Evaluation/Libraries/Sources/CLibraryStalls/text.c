@@ -20,7 +20,7 @@ static const char *make_text(void) {
 
 static const char *use_collation(void) {
     make_text();
-    // The one that is always there has the same work to do, in wide characters.
+    // The locale that is always installed requires the same work, in wide characters.
     return setlocale(LC_ALL, "C.UTF-8") ? NULL : "no locale C.UTF-8";
 }
 

@@ -1,4 +1,4 @@
-// Locks of pthreads and the C library that another thread of the program holds.
+// Locks of pthreads and of the C library that another thread of the program holds.
 #include "tables.h"
 
 #include <pthread.h>
@@ -53,7 +53,7 @@ int update_inventory(moment end) {
 int update_robustly(moment end) { return lock_and_change() + 1; }
 
 int try_for_a_while(moment end) {
-    // The limit is by the wall clock, and far enough.
+    // The timeout is a time of the wall clock, far in the future.
     struct timespec limit;
     clock_gettime(CLOCK_REALTIME, &limit);
     limit.tv_sec += 10;
@@ -224,7 +224,7 @@ const struct stall thread_lock_stalls[] = {
      arrive_late, meet_workers},
     {"stdio-lock", "lock", "log_request", NULL, "log-writer", "fprintf to a FILE that another thread has locked", open_log,
      hold_log, log_request},
-    // It burns its processor, and what it waits for is a lock: both are right.
+    // It uses its processor while it waits for a lock, so both causes are correct.
     {"spin-lock", "cpu|lock", "bump_counter", NULL, NULL, "pthread_spin_lock: waiting that computes", make_spinlock,
      hold_spinlock, bump_counter},
     {"pthread-once", "lock", "use_tables", NULL, NULL, "pthread_once while another thread is inside", NULL, load_elsewhere,

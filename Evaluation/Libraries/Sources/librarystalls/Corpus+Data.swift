@@ -4,7 +4,7 @@ internal import Foundation
 internal import GRDB
 internal import Yams
 
-// Swift packages for data: their modules are linked into the executable, and are not the program's own.
+// Swift packages for data: their modules are linked into the executable, but are not the program's own modules.
 
 extension Corpus {
     static let data: [Scenario] = [
@@ -24,7 +24,7 @@ extension Corpus {
             ["cpu"],
             ["closure in loadMessages", "Message.init"],
             caller: "loadMessages",
-            "records are decoded; Message.init(from:) is what the compiler wrote",
+            "records are decoded; the compiler generated Message.init(from:)",
             preparing: {
                 let mail = try Mailbox.make()
                 return { loadMessages(mail, until: $0) }
@@ -34,7 +34,7 @@ extension Corpus {
             "grdb-busy",
             ["syscall"],
             ["saveDraft"],
-            "another connection writes: SQLite sleeps and tries again, before the transaction's closure is called",
+            "another connection writes: SQLite sleeps and retries, before it calls the transaction's closure",
             preparing: {
                 let (mail, other) = try Mailbox.makeTwo()
                 return { end in
@@ -77,7 +77,7 @@ extension Corpus {
             "yams-decode",
             ["cpu"],
             ["decodeManifest", "Manifest.init", "Manifest.Part.init"],
-            "YAMLDecoder; the two init(from:) are what the compiler wrote",
+            "YAMLDecoder; the compiler generated the two init(from:)",
             decodeManifest
         ),
         Scenario("yams-dump", ["cpu"], ["writeManifest"], "Yams.dump", writeManifest),
@@ -96,7 +96,7 @@ enum Mailbox {
         return queue
     }
 
-    /// Two connections to one file, which lasts as long as the process.
+    /// Two connections to one file, which exists as long as the process.
     static func makeTwo() throws -> (DatabaseQueue, DatabaseQueue) {
         var path = [CChar](repeating: 0, count: 64)
         guard scratch_file(0, &path) >= 0 else { throw Unavailable(reason: "no file in /var/tmp") }

@@ -10,7 +10,7 @@ extension Corpus {
             "foundation-decode",
             ["cpu"],
             ["loadPlaylist", "Track.init"],
-            "JSONDecoder; Track.init(from:) is what the compiler wrote",
+            "JSONDecoder; the compiler generated Track.init(from:)",
             loadPlaylist
         ),
         Scenario("foundation-json-object", ["cpu"], ["parseSettings"], "JSONSerialization", parseSettings),
@@ -18,7 +18,7 @@ extension Corpus {
         Scenario("foundation-expression", ["cpu"], ["findMentions"], "NSRegularExpression", findMentions),
         Scenario("foundation-base64", ["cpu"], ["encodeAttachment"], "Data to base64 and back", encodeAttachment),
         Scenario("foundation-dates", ["cpu"], ["printTimeline"], "dates by a format style and ISO 8601", printTimeline),
-        Scenario("foundation-calendar", ["cpu"], ["listWorkdays"], "Calendar adds days and takes them apart", listWorkdays),
+        Scenario("foundation-calendar", ["cpu"], ["listWorkdays"], "Calendar adds days and returns their components", listWorkdays),
         Scenario("foundation-strings", ["cpu"], ["slugifyTitles"], "folding, trimming, replacing", slugifyTitles),
         Scenario(
             "foundation-sort-closure",

@@ -11,7 +11,7 @@ extension Corpus {
             "foundation-url-session",
             ["lock"],
             ["fetchStatusPage"],
-            "a URLSession task is waited for with a semaphore",
+            "waiting for a URLSession task with a semaphore",
             preparing: {
                 let server = try SilentHTTP()
                 return { end in
@@ -25,7 +25,7 @@ extension Corpus {
             "foundation-host",
             ["syscall"],
             ["resolvePrinter"],
-            "Host's addresses with a name server that never answers",
+            "Host's addresses with a name server that never responds",
             preparing: {
                 try prepare("getaddrinfo-silent")
                 return resolvePrinter
@@ -42,7 +42,7 @@ extension Corpus {
             "foundation-file-handle",
             ["syscall"],
             ["readMessage"],
-            "FileHandle reads a pipe that is filled late",
+            "FileHandle reads a pipe to which data is written late",
             preparing: {
                 let pipe = Pipe()
                 return { end in
@@ -59,7 +59,7 @@ extension Corpus {
             ["lock"],
             ["readThumbnail"],
             owner: "thumbnailer",
-            "an NSLock of another thread",
+            "an NSLock that another thread holds",
             preparing: {
                 let lock = NSLock()
                 return { end in

@@ -1,6 +1,6 @@
 internal import CLibraryStalls
 
-// The standard library and the runtime work on the program's behalf.
+// The standard library and the runtime work for the program.
 
 extension Corpus {
     static let runtime: [Scenario] = [
@@ -16,14 +16,14 @@ extension Corpus {
             "dynamic-cast",
             ["cpu"],
             ["closure in filterItems", "filterItems"],
-            "casts to protocols, in a closure that is inlined or not: the time is the runtime's",
+            "casts to protocols, in a closure that may be inlined: the time is spent in the runtime",
             filterItems
         ),
-        Scenario("mirror", ["cpu"], ["describeItems"], "reflection: the time is the runtime's", describeItems),
-        Scenario("key-path", ["cpu"], ["sumByKeyPath"], "key paths: the time is the library's", sumByKeyPath),
+        Scenario("mirror", ["cpu"], ["describeItems"], "reflection: the time is spent in the runtime", describeItems),
+        Scenario("key-path", ["cpu"], ["sumByKeyPath"], "key paths: the time is spent in the library", sumByKeyPath),
         Scenario("regex-literal", ["cpu"], ["findVersions"], "the library's Regex", findVersions),
         Scenario("set-algebra", ["cpu"], ["compareTags"], "sets of strings", compareTags),
-        Scenario("string-interpolation", ["cpu"], ["renderRows"], "strings are put together", renderRows),
+        Scenario("string-interpolation", ["cpu"], ["renderRows"], "strings are concatenated", renderRows),
         Scenario(
             "lazy-map-closure",
             ["cpu"],

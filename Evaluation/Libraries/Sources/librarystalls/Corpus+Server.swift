@@ -11,19 +11,19 @@ internal import NIOEmbedded
 internal import NIOPosix
 internal import Synchronization
 
-// Swift packages of servers: their modules are linked into the executable, and are not the program's own.
+// Swift packages for servers: their modules are linked into the executable, but are not the program's own modules.
 
 extension Corpus {
     static let server: [Scenario] = [
         Scenario("crypto-sha512", ["cpu"], ["fingerprintFiles"], "SHA512.hash", fingerprintFiles),
         Scenario("crypto-sign", ["cpu"], ["signReceipts"], "signatures on P-256", signReceipts),
         Scenario("crypto-seal", ["cpu"], ["sealMessages"], "AES-GCM", sealMessages),
-        Scenario("crypto-hkdf", ["cpu"], ["deriveKeys"], "HKDF: templates of the library, made for the program", deriveKeys),
+        Scenario("crypto-hkdf", ["cpu"], ["deriveKeys"], "HKDF: the library's generics, specialised in the program", deriveKeys),
         Scenario(
             "http-client-wait",
             ["lock"],
             ["fetchPrices"],
-            "AsyncHTTPClient's future is waited for",
+            "waiting for AsyncHTTPClient's future",
             preparing: {
                 let server = try SilentHTTP()
                 return { end in
@@ -36,7 +36,7 @@ extension Corpus {
             "nio-future-wait",
             ["lock"],
             ["awaitUpstream"],
-            "an event loop's promise is waited for",
+            "waiting for an event loop's promise",
             preparing: {
                 let loop = MultiThreadedEventLoopGroup.singleton.next()
                 return { end in
@@ -52,14 +52,14 @@ extension Corpus {
             ["cpu"],
             ["ThumbnailHandler.channelRead"],
             caller: "deliverRequest",
-            "a channel handler computes: between it and its caller are only frames of NIO",
+            "a channel handler computes: only frames of NIO are between it and its caller",
             deliverRequest
         ),
         Scenario(
             "hummingbird-wait",
             ["lock"],
             ["renderThroughRouter"],
-            "a router's answer is waited for with a semaphore",
+            "waiting for a router's response with a semaphore",
             preparing: {
                 let router = Router()
                 router.get("page") { request, _ -> String in
@@ -186,13 +186,13 @@ func pageRequest(_ query: String = "") -> Request {
 }
 
 extension BasicRequestContext {
-    /// One without a connection.
+    /// A handler's context without a connection.
     static func standalone() -> BasicRequestContext {
         BasicRequestContext(source: ApplicationRequestContextSource(channel: EmbeddedChannel(), logger: Logger(label: "stalls")))
     }
 }
 
-/// The stall's own measurement, if its caller cannot measure it.
+/// The measurement of a stall whose caller cannot measure it.
 final class TruthBox: Sendable {
     private let truth = Mutex<Truth?>(nil)
 

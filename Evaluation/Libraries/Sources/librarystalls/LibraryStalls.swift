@@ -2,8 +2,8 @@ internal import CLibraryStalls
 internal import Foundation
 internal import LagMonitor
 
-/// Speaks the protocol of `lagdiagnosis --program`: `list` prints the scenarios, a line of JSON each; `stall --scenario NAME --milliseconds N`
-/// prints the monitor's records and, last, a ``ChildReport``.
+/// Implements the protocol of `lagdiagnosis --program`: `list` prints the scenarios, a line of JSON for each;
+/// `stall --scenario NAME --milliseconds N` prints the monitor's records and, last, a ``ChildReport``.
 @main struct LibraryStalls {
     static func main() throws {
         signal(SIGPIPE, SIG_IGN)
@@ -30,7 +30,7 @@ internal import LagMonitor
             }
             stop_servers()
             try report.print()
-            // Threads of servers and helpers may have no end.
+            // Threads of servers and helpers may never end.
             _exit(EXIT_SUCCESS)
         default:
             fail("list | stall …")

@@ -1,58 +1,59 @@
 internal import CLibraryStalls
 internal import Foundation
 
-/// A stall in a library, with the culprit that an experienced engineer would name. Written before the monitor was run, and not
-/// changed because the monitor disagrees.
+/// A stall in a library, with the culprit that an experienced engineer would name. The culprit was written before the monitor was
+/// run, and is not changed if the monitor disagrees.
 struct Scenario: Sendable {
-    /// Selects the scenarios that developers of the monitor may examine: a coin toss that only depends on the name.
+    /// The parts of the corpus, of which developers of the monitor may examine one. A hash of a scenario's name decides.
     enum Part: String, Encodable {
         case developed
         case unseen
     }
 
-    /// Called with the time at which the stall must end. The result keeps the optimiser from removing the work.
+    /// Called with the time at which the stall must end. The result prevents the optimiser from removing the work.
     typealias Body = @Sendable (moment) throws -> Int
 
     /// What stalls the main thread.
     enum Stall: Sendable {
         case callout(Body)
-        /// A task that makes the main actor compute for that many nanoseconds, and measures it there.
+        /// A task that makes the main actor compute for this many nanoseconds, and measures it there.
         case mainActor(@MainActor @Sendable (UInt64) async throws -> Truth)
     }
 
     let name: String
-    /// As the records spell them; several where each is right.
+    /// The causes as in records; several if each is correct.
     let causes: [String]
-    /// The function to blame: the nearest one of the program itself, or its callback where a library calls that and it is what costs.
+    /// The function to blame: the nearest function of the program itself, or its callback if a library calls it and it takes the
+    /// time.
     let culprits: [String]
-    /// Its direct callers in the program: right only in the weaker verdict.
+    /// Its direct callers in the program: correct only in the weaker verdict.
     var callers: [String] = []
     /// The thread that holds the lock, if memory contains it.
     var owner: String?
     let summary: String
-    /// Whether it is a stall of its kind only when the thread is off its processor for most of it.
+    /// Whether the scenario counts only if the thread is off its processor for most of the stall.
     var mustBlock = false
-    /// Setup before the loop runs.
+    /// The setup before the loop runs.
     let prepare: @Sendable () throws -> Stall
 
     var part: Part { Self.fnv1a(name) & 1 == 0 || Self.examined.contains(name) ? .developed : .unseen }
 
-    /// Scenarios whose misses were examined later: they no longer count as unseen.
+    /// Scenarios whose misses were examined later, and which no longer count as unseen.
     private static let examined: Set<String> = [
         "pq-copy-out", "sqlite-recursive-query", "sqlite-busy", "fork-large", "foundation-sort-closure", "merged-functions",
         "one-of-two-closures", "lazy-map-closure",
     ]
-    /// Whether what it does not spend on a processor is waiting for one.
+    /// Whether all time without a processor is a wait for one.
     var computes: Bool { !mustBlock && !causes.contains("syscall") && (causes.contains("cpu") || causes.contains("page_fault")) }
 
-    /// FNV-1a with 64 bits; anyone can throw the coin again.
+    /// FNV-1a with 64 bits, which can be reproduced.
     private static func fnv1a(_ text: String) -> UInt64 {
         text.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }
 }
 
 extension Scenario {
-    /// One in Swift; `culprit` and `caller` are names without the module.
+    /// A scenario in Swift; `culprit` and `caller` are names without the module.
     init(
         _ name: String,
         _ causes: [String],
@@ -73,7 +74,7 @@ extension Scenario {
         )
     }
 
-    /// One in Swift that needs no preparation.
+    /// A scenario in Swift that needs no preparation.
     init(
         _ name: String,
         _ causes: [String],
@@ -85,7 +86,7 @@ extension Scenario {
         self.init(name, causes, culprits, caller: caller, summary, preparing: { body })
     }
 
-    /// One of the C part. The table that it is read from never changes.
+    /// A scenario of the C part. The table from which it is read never changes.
     init(_ stall: stall) {
         let entry = UncheckedStall(stall: stall)
         self.init(
@@ -125,7 +126,7 @@ extension Scenario {
         )
     }
 
-    /// What calls the bodies of scenarios: as the monitor's records spell it.
+    /// The function that calls the bodies of scenarios, as in records.
     private static let dispatcher = "ScenarioRun.begin"
 
     private static func list(_ text: UnsafePointer<CChar>?) -> [String] {
@@ -133,7 +134,7 @@ extension Scenario {
     }
 
     private static func qualified(_ name: String) -> String {
-        // `closure #2 in makeHandlers`
+        // For example `closure #2 in makeHandlers`.
         guard let place = name.range(of: " in ")?.upperBound else { return "librarystalls.\(name)" }
         return "\(name[..<place])librarystalls.\(name[place...])"
     }
@@ -144,7 +145,7 @@ private struct UncheckedStall: @unchecked Sendable {
     let stall: stall
 }
 
-/// Something that this machine does not permit or lacks.
+/// This machine lacks something, or does not permit it.
 struct Unavailable: Error {
     let reason: String
 }

@@ -4,28 +4,29 @@ internal import LagMonitor
 internal import LagSymbols
 internal import Synchronization
 
-/// One scenario on the main thread's run loop, watched by the default rules, at the priority that every program has.
+/// One scenario on the main thread's run loop, watched by the default rules, at the default priority.
 struct ScenarioRun: Sendable {
     let scenario: Scenario
     let milliseconds: Int
-    /// Whether the beginning of the stall gets its own line, for inspection.
+    /// Whether the start of the stall gets a separate line, for inspection.
     let announces: Bool
 
-    /// Before the stall and after it: time to be idle in.
+    /// Idle time before and after the stall.
     private static let margin: Duration = .milliseconds(100)
-    /// How long the program lives on for its record, as a server does: ``StallMonitor/stop()`` leaves it a quarter of a second for lines.
+    /// How long the program continues to run for its record, like a server: ``StallMonitor/stop()`` waits a quarter of a second
+    /// for lines.
     private static let patience: Duration = .seconds(3)
     /// Long stacks must be complete.
     private static let maxLineBytes = 65_536
-    /// Twice what the default rules report at: below it the machine was too fast for the scenario.
+    /// Twice the threshold of the default rules. If a stall is shorter, the machine is too fast for the scenario.
     private static let leastDurationMs = 300.0
 
-    /// On the main thread; records go to stdout.
+    /// Runs on the main thread; records go to stdout.
     func execute() throws -> ChildReport {
         let stall = try scenario.prepare()
         var configuration = StallMonitorConfiguration()
         configuration.maxLineBytes = Self.maxLineBytes
-        // lagmond's default; an embedded monitor only resolves names unless configured.
+        // As in lagmond; an embedded monitor by default only resolves names.
         if getenv("LIBRARY_STALLS_NAMES_ALONE") == nil {
             LineSymbols.enable()
             configuration.symbols = .lines
@@ -37,7 +38,8 @@ struct ScenarioRun: Sendable {
         try monitor.watch(loop)
         let (rehearsal, outcome) = (Outcome(), Outcome())
         loop.add(RunLoopObserver(activities: .all) { _, _ in outcome.read(moment_now()) }, to: .common)
-        // Code that runs for the first time takes half a millisecond, in the iteration of the stall but outside the measurement.
+        // The first run of this code takes half a millisecond, which would be in the iteration of the stall but outside the
+        // measurement.
         loop.add(RunLoopTimer(after: Self.margin / 4) { _ in begin(.callout { _ in 0 }, rehearsal) {} }, to: .common)
         loop.add(
             RunLoopTimer(after: Self.margin) { _ in
@@ -53,7 +55,7 @@ struct ScenarioRun: Sendable {
         guard let truth = try outcome.get() else { return .skipped("the loop ended before the stall") }
         let figures = "\(Int(truth.cpuMs)) of \(Int(truth.durationMs)) ms computed"
         if truth.durationMs < Self.leastDurationMs { return .skipped("this machine is too fast for it: \(figures)") }
-        if scenario.mustBlock, truth.cpuMs > truth.durationMs / 2 { return .skipped("it is not waited for here: \(figures)") }
+        if scenario.mustBlock, truth.cpuMs > truth.durationMs / 2 { return .skipped("the thread does not wait here: \(figures)") }
         return .measured(truth)
     }
 
@@ -86,7 +88,7 @@ private final class Outcome: Sendable {
         var result: Result<Truth, any Error>?
         /// The loop's last reading of the clock.
         var read: UInt64 = 0
-        /// The last one when the result arrived, and the next one.
+        /// The loop's last reading when the result arrived, and its next reading.
         var seen: (before: UInt64, after: UInt64) = (0, 0)
     }
 

@@ -16,10 +16,10 @@ private func cStall(_ name: String) -> stall {
         guard let stall = library_stall(index) else { break }
         if String(cString: stall.pointee.name) == name { return stall.pointee }
     }
-    fatalError("no scenario '\(name)'")
+    fatalError("unknown scenario '\(name)'")
 }
 
-/// An HTTP server on loopback that takes a request and answers on demand.
+/// An HTTP server on loopback that receives a request, and responds on demand.
 struct SilentHTTP {
     let address: String
 

@@ -2,13 +2,14 @@ internal import CLibraryStalls
 internal import Foundation
 internal import Glibc
 
-/// The stalled thread's own clocks for the stall. The same members as the parent's type of this name. It has no run delay:
-/// that is only in a file that the monitor reads as well, so an error in it would not show.
+/// The stalled thread's own clocks for the stall. Has the same members as the parent's type of this name, except the run delay:
+/// the monitor reads it from the same file, so an error there would not be detected.
 struct Truth: Codable, Sendable {
     let startMonoUs: UInt64
     let durationMs: Double
-    /// How long it can have looked to the loop: from the loop's reading of the clock before the callout to the one after it. A thread that loses
-    /// its processor between one of these and the callout's own stalls the loop for longer than it can see itself.
+    /// The longest duration that the loop can have seen: from the loop's reading of the clock before the callout to its reading
+    /// after the callout. If the thread loses its processor between one of these readings and the callout's own, the loop is
+    /// stalled for longer than the callout measures.
     var longestMs: Double?
     let cpuMs: Double
     let systemMs: Double
@@ -16,7 +17,7 @@ struct Truth: Codable, Sendable {
     let majorFaults: Int
 }
 
-/// Reads the clocks of the calling thread, first thing and last thing in the stall.
+/// Reads the clocks of the calling thread, at the start and at the end of the stall.
 struct TruthMeter {
     private let usage = thread_usage()
     private let cpu = thread_cpu_time()
@@ -39,7 +40,8 @@ struct TruthMeter {
     private static func milliseconds(_ time: timeval) -> Double { Double(time.tv_sec) * 1e3 + Double(time.tv_usec) / 1e3 }
 }
 
-/// The last line of a process that stalled; `began` comes before, where it is asked for. The same cases as the parent's type of this name.
+/// The last line of a process that stalled; `began` comes before, if requested. Has the same cases as the parent's type of this
+/// name.
 enum ChildReport: Codable, Sendable {
     case began
     case measured(Truth)

@@ -1,4 +1,4 @@
-// Stalls in C libraries, each with what an experienced engineer would blame. Compiled as distributions compile C.
+// Stalls in C libraries, each with the culprit that an experienced engineer would name. Compiled as distributions compile C.
 #ifndef LIBRARY_STALLS_H
 #define LIBRARY_STALLS_H
 
@@ -16,33 +16,33 @@ typedef uint64_t moment;
 // One scenario. Lists are separated by '|'.
 struct stall {
     const char *name;
-    // The causes that are right, as the record spells them.
+    // The correct causes, as in records.
     const char *causes;
-    // The function to blame; more than one only for other spellings of the same, or where two answers are equally right.
+    // The function to blame; several only for other spellings of the same function, or if two functions are equally correct.
     const char *culprits;
-    // Own functions that call it: right only in the weaker verdict. NULL: handle_event.
+    // Own functions that call it: correct only in the weaker verdict. NULL: handle_event.
     const char *callers;
     // The thread that holds the lock, if memory contains its identity; otherwise NULL.
     const char *owner;
     const char *summary;
-    // Makes ready before the loop runs. Returns why this machine cannot do it, or NULL.
+    // The setup before the loop runs. Returns the reason why this machine cannot run the scenario, or NULL.
     const char *(*prepare)(void);
-    // Starts what ends the stall at `end`; part of the stall, and takes microseconds.
+    // Starts the thread or process that ends the stall at `end`; part of the stall, and takes microseconds.
     void (*arrange)(moment end);
     // The stall: called by handle_event.
     int (*run)(moment end);
-    // Whether it is a stall of its kind only when the thread is off its processor for most of it.
+    // Whether the scenario counts only if the thread is off its processor for most of the stall.
     int must_block;
 };
 
-// All scenarios of C; ends with a name of NULL.
+// All scenarios in C; the last entry has the name NULL.
 const struct stall *library_stall(int index);
-// Where the server of the scenario `curl-silent-server` listens on loopback.
+// The loopback port on which the server of the scenario `curl-silent-server` listens.
 int http_port(void);
-// Calls the stalling function, as the event handler of a program does.
+// Calls the stalling function, like the event handler of a program.
 int handle_event(const struct stall *stall, moment end);
 
-// The calling thread's processor time in nanoseconds, and what else it has used.
+// The calling thread's CPU time in nanoseconds, and its other resource usage.
 moment thread_cpu_time(void);
 struct rusage thread_usage(void);
 // Has the kernel end this process with its parent.
@@ -50,26 +50,26 @@ void die_with_parent(void);
 // Ends the processes that scenarios started, and removes their files.
 void stop_servers(void);
 
-// Support for the scenarios, of other languages too.
+// Helpers for the scenarios, also of other languages.
 moment moment_now(void);
 void rest_until(moment end);
-// A thread of this name that does `action` at `end`.
+// Starts a thread of this name that calls `action` at `end`.
 typedef int (*action)(void *);
 void act_at(moment end, const char *thread, action act, void *argument);
-// Returns when a thread of this name has taken the lock; it gives it back at `end`.
+// Starts a thread of this name that takes the lock, and releases it at `end`. Returns when the thread has the lock.
 void hold_until(moment end, const char *thread, action take, action give, void *lock);
-// Another process that takes a lock now; it gives it back at the moment that release_other_process sets. Returns a reason, or NULL.
+// Starts another process that takes a lock now, and releases it at the time that release_other_process sets. Returns an error, or NULL.
 const char *take_in_other_process(action take, action give, void *lock);
 void release_other_process(moment end);
-// A server as a shell script: its first line of output is "ready" and a word, or a reason. It ends when its input does.
+// Starts a server as a shell script. Its first line of output is "ready" and a word, or an error. It exits at the end of its input.
 const char *start_server(const char *script, char *word, size_t size);
-// Has stop_servers remove this file; the text stays the caller's.
+// Makes stop_servers remove this file; the caller must keep the text.
 void remove_at_end(const char *path);
-// "call: words of errno".
+// "call: message of errno".
 const char *failed(const char *call);
-// Text of a few letters, which packs as text does; another one for each seed.
+// Text of a few letters, which compresses like text; different for each seed.
 void fill_with_text(unsigned char *bytes, size_t count, unsigned seed);
-// A new open file of this many bytes in /var/tmp; its name is removed unless `path` (of 64 bytes) is requested. -1 on failure.
+// Creates and opens a file of this many bytes in /var/tmp. Removes its name unless `path` (of 64 bytes) is given. -1 on failure.
 int scratch_file(size_t bytes, char *path);
 // A TCP socket that listens on loopback with this backlog, and its port.
 int loopback_listener(int backlog, int *port);
