@@ -18,7 +18,7 @@ extension Corpus {
         Scenario("foundation-expression", ["cpu"], ["findMentions"], "NSRegularExpression", findMentions),
         Scenario("foundation-base64", ["cpu"], ["encodeAttachment"], "Data to base64 and back", encodeAttachment),
         Scenario("foundation-dates", ["cpu"], ["printTimeline"], "dates by a format style and ISO 8601", printTimeline),
-        Scenario("foundation-calendar", ["cpu"], ["listWorkdays"], "Calendar adds days and returns their components", listWorkdays),
+        Scenario("foundation-calendar", ["cpu"], ["listWorkdays"], "Calendar adds and decomposes days", listWorkdays),
         Scenario("foundation-strings", ["cpu"], ["slugifyTitles"], "folding, trimming, replacing", slugifyTitles),
         Scenario(
             "foundation-sort-closure",
