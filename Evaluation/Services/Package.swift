@@ -2,7 +2,7 @@
 import PackageDescription
 
 // Stalls in services that embed the monitor: the main actor, tasks, actors, executors, SwiftNIO, Hummingbird, GRDB. A separate
-// package, so that the monitor does not get their dependencies.
+// package, so that their dependencies do not become dependencies of the monitor.
 let package = Package(
     name: "EvaluationServices",
     platforms: [.macOS(.v15)],

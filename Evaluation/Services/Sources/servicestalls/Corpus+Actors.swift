@@ -24,7 +24,7 @@ extension Corpus {
         },
         .service(
             "actor-chain",
-            "an actor that two functions of another one wait for",
+            "an actor for which two functions of another actor wait",
             ["cpu"],
             ["Bookkeeper.settle"],
             request: "POST /close",
@@ -33,7 +33,7 @@ extension Corpus {
             let bank = Bank()
             await withStallContext(name: "POST /close") { keep(await bank.endMonth(480)) }
         },
-        .service("detached", "a detached task within a context", ["cpu"], ["Bookkeeper.settle"], callers: ["Bookkeeper.close"]) {
+        .service("detached", "a detached task inside a context", ["cpu"], ["Bookkeeper.settle"], callers: ["Bookkeeper.close"]) {
             let bookkeeper = Bookkeeper()
             await withStallContext(name: "around") {
                 let task = Task.detached(name: "detached") { await bookkeeper.close(520) }
@@ -86,22 +86,22 @@ extension Corpus {
             let mailer = Mailer()
             await Task(name: "mailing") { await withStallContext(name: "mail") { await mailer.flush(530) } }.value
         },
-        .service("serial-queue", "a block of that queue", ["syscall"], ["Stall.block"], request: "queue work") {
+        .service("serial-queue", "a block of a serial queue", ["syscall"], ["Stall.block"], request: "queue work") {
             QueueExecutor.jobs.queue.async { withStallContext(name: "queue work") { Stall.block(for: 480) } }
         },
     ]
 }
 
 enum Executors {
-    /// A run loop's.
+    /// The executor of a run loop.
     static let store = makeStore()
 
     private static func makeStore() -> RunLoopExecutor {
-        do { return try RunLoopExecutor(name: "store") } catch { fatalError("no thread for a run loop: \(error)") }
+        do { return try RunLoopExecutor(name: "store") } catch { fatalError("cannot start a thread for a run loop: \(error)") }
     }
 }
 
-/// A program's own executor on a queue.
+/// A custom executor on a queue.
 final class QueueExecutor: TaskExecutor, SerialExecutor {
     static let jobs = QueueExecutor()
 
@@ -138,7 +138,7 @@ private actor Bookkeeper {
         return entries.count
     }
 
-    // The waiting function is not asynchronous itself, because the compiler rejects that there.
+    // This function is not asynchronous, because the compiler rejects such a wait in an asynchronous function.
     private static nonisolated func wait(for semaphore: DispatchSemaphore) { semaphore.wait() }
 
     @inline(never) func close(_ milliseconds: Int) async -> Int { settle(milliseconds) &+ 1 }

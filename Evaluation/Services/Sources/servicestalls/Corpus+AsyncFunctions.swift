@@ -27,7 +27,7 @@ extension Corpus {
                 await withStallContext(name: "chain") { keep((try? await Steps.first(450)) ?? 0) }
             }.value
         },
-        .service("race", "the quicker of two children", ["cpu"], ["Stall.compute"], callers: ["Steps.fourth"], request: "race") {
+        .service("race", "the faster of two children", ["cpu"], ["Stall.compute"], callers: ["Steps.fourth"], request: "race") {
             try await withStallContext(name: "race") { keep(try await Steps.race(430)) }
         },
         .service(
@@ -42,7 +42,7 @@ extension Corpus {
         },
         .service(
             "closure-chain",
-            "a closure that another one waits for",
+            "a closure for which another closure waits",
             ["cpu"],
             ["Stall.compute"],
             callers: ["Steps.inner"],
@@ -65,7 +65,7 @@ extension Corpus {
         },
         .service(
             "shared-task",
-            "a task that two requests wait for, made by the first",
+            "a task for which two requests wait, created by the first",
             ["cpu"],
             ["Stall.compute"],
             callers: ["SharedCache.load"],
@@ -130,7 +130,7 @@ private enum Steps {
         return sum &+ 1
     }
 
-    /// Made here, so that the compiler does not write them into their caller.
+    /// Created here, so that the compiler does not inline the closures into their caller.
     @inline(never) static func inner(_ milliseconds: Int) -> @Sendable (Int) async -> Int {
         { number in
             await Task.yield()
@@ -146,7 +146,7 @@ private enum Steps {
     }
 }
 
-private class MessageHandler: @unchecked Sendable {  // Unchecked for the subclass: neither has state.
+private class MessageHandler: @unchecked Sendable {  // Unchecked for the subclass: neither class has state.
     @inline(never) func handle(_ milliseconds: Int) async -> Int { 0 }
 
     @inline(never) func run(_ milliseconds: Int) async -> Int {

@@ -2,7 +2,7 @@ internal import Foundation
 internal import HeapModule
 internal import Yams
 
-// Libraries that read and write what the program keeps: documents, databases, files, memory.
+// Libraries that read and write the program's data: documents, databases, files, memory.
 
 extension Corpus {
     static let dataLibraries: [Scenario] = [
@@ -27,7 +27,7 @@ extension Corpus {
             try Manifests.parse((0..<400).map { "key\($0): [a, b, {c: \($0)}]" }.joined(separator: "\n"), for: 580)
         },
         Scenario("heap", "a heap of Collections", ["cpu"], ["JobQueue.drain"]) { JobQueue.drain(for: 470) },
-        Scenario("page-touch", "new memory, each page for the first time", ["page_fault", "cpu", "syscall"], ["Buffers.touch"]) {
+        Scenario("page-touch", "first accesses to pages of new memory", ["page_fault", "cpu", "syscall"], ["Buffers.touch"]) {
             Buffers.touch(for: 430)
         },
         Scenario("allocations", "many small arrays", ["cpu"], ["Buffers.allocate"]) { Buffers.allocate(for: 360) },

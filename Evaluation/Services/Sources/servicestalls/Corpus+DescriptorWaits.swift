@@ -1,29 +1,29 @@
 internal import Dispatch
 internal import Foundation
 
-// System calls that the main thread waits in: time, files, pipes, processes.
+// System calls in which the main thread waits: for time, files, pipes, processes.
 
 extension Corpus {
     static let descriptorWaits: [Scenario] = [
         Scenario("thread-sleep", "Thread.sleep", ["syscall"], ["Pauses.nap"]) { Pauses.nap(0.38) },
-        Scenario("nap-short", "little longer than the threshold", ["syscall"], ["Pauses.nap"]) { Pauses.nap(0.185) },
-        // Beside computing processes it waits longer for a processor, each time, than for the disk.
-        Scenario("fsync", "blocks that are written through to the disk", ["syscall", "runqueue"], ["Export.write"]) {
+        Scenario("nap-short", "a sleep slightly longer than the threshold", ["syscall"], ["Pauses.nap"]) { Pauses.nap(0.185) },
+        // Beside computing processes, each wait for a processor is longer than that for the disk.
+        Scenario("fsync", "blocks that are written to the disk", ["syscall", "runqueue"], ["Export.write"]) {
             Export.write("/var/tmp/servicestalls-write", for: 620)
         },
-        Scenario("defer-fsync", "the same in a defer", ["syscall", "runqueue"], ["Export.writeAtEnd"]) {
+        Scenario("defer-fsync", "fsync in a defer", ["syscall", "runqueue"], ["Export.writeAtEnd"]) {
             Export.writeAtEnd("/var/tmp/servicestalls-defer", for: 420)
         },
         Scenario("flock", "a file that another descriptor has locked", ["syscall", "lock"], ["Export.lock"]) {
             Export.lock("/var/tmp/servicestalls-lock", for: 450)
         },
-        Scenario("pipe-read", "a pipe that is filled late, read by FileHandle", ["syscall"], ["Pipes.readAll"]) {
+        Scenario("pipe-read", "FileHandle reads a pipe with late data", ["syscall"], ["Pipes.readAll"]) {
             Pipes.readAll(440)
         },
         Scenario("pipe-write", "a full pipe", ["syscall"], ["Pipes.fill"]) { Pipes.fill(470) },
-        Scenario("process-output", "what a process prints", ["syscall"], ["Processes.readOutput"]) { try Processes.readOutput() },
-        Scenario("process-wait", "the end of a Process", ["syscall", "lock"], ["Processes.run"]) { try Processes.run() },
-        Scenario("spawn-waitpid", "the end of a process, by waitpid", ["syscall"], ["Processes.spawn"]) { Processes.spawn() },
+        Scenario("process-output", "output of a process", ["syscall"], ["Processes.readOutput"]) { try Processes.readOutput() },
+        Scenario("process-wait", "waiting for a Process", ["syscall", "lock"], ["Processes.run"]) { try Processes.run() },
+        Scenario("spawn-waitpid", "waiting for a process with waitpid", ["syscall"], ["Processes.spawn"]) { Processes.spawn() },
     ]
 }
 

@@ -28,7 +28,7 @@ extension Corpus {
         ),
         .line(
             "nio-short",
-            "one, for little longer than the threshold",
+            "a handler, slightly longer than the threshold",
             ["syscall"],
             ["Stall.block"],
             callers: ["LineHandler.channelRead"],
@@ -54,7 +54,7 @@ extension Corpus {
         .line("nio-scheduled", "a scheduled task", ["cpu"], ["Housekeeper.sweep"], "slow-scheduled"),
         .line(
             "nio-execute-context",
-            "a block with a context of its own",
+            "a block with a separate context",
             ["cpu"],
             ["Housekeeper.sweep"],
             request: "later work",
@@ -62,7 +62,7 @@ extension Corpus {
         ),
         .line(
             "nio-inactive",
-            "the end of a connection",
+            "the close of a connection",
             ["syscall"],
             ["LineHandler.leave"],
             callers: ["LineHandler.channelInactive"],
@@ -89,7 +89,7 @@ extension Corpus {
         },
         .service(
             "nio-async-channel",
-            "what reads a NIOAsyncChannel",
+            "the reader of a NIOAsyncChannel",
             ["syscall"],
             ["AsyncLines.answer"],
             callers: ["AsyncLines.serve"],
@@ -110,7 +110,7 @@ extension Corpus {
                 await withStallContext(name: "daily count") { keep(await counter.countDaily(520)) }
             }
         },
-        .service("nio-loop-crowd", "a block without a context, while others are open", ["cpu"], ["Stall.compute"]) {
+        .service("nio-loop-crowd", "a block without a context, while contexts are open", ["cpu"], ["Stall.compute"]) {
             Crowd.wait(8)
             let loop = Loops.group.next()
             for number in 0..<6 { loop.execute { withStallContext(name: "quick \(number)") { _ = usleep(300) } } }
@@ -136,14 +136,14 @@ extension Corpus {
 
     /// For a program whose main thread drains the main queue.
     static let futures: [Scenario] = [
-        .service("nio-future-get", "a task, after it waited for a future", ["cpu"], ["Stall.compute"], request: "get") {
+        .service("nio-future-get", "a task that has waited for a future", ["cpu"], ["Stall.compute"], request: "get") {
             let loop = MultiThreadedEventLoopGroup.singleton.any()
             try await withStallContext(name: "get") {
                 keep(try await loop.scheduleTask(in: .milliseconds(40)) { 3 }.futureResult.get())
                 keep(Stall.compute(for: 440))
             }
         },
-        .service("nio-submit", "what a task submits to an event loop: its context does not go there", ["cpu"], ["Stall.compute"])
+        .service("nio-submit", "a task's block on an event loop, which does not inherit its context", ["cpu"], ["Stall.compute"])
         {
             let loop = MultiThreadedEventLoopGroup.singleton.any()
             try await withStallContext(name: "around") { keep(try await loop.submit { Stall.compute(for: 420) }.get()) }
@@ -152,7 +152,7 @@ extension Corpus {
 }
 
 extension Scenario {
-    /// One line to a separate server.
+    /// Sends one line to a separate server.
     fileprivate static func line(
         _ name: String,
         _ summary: String,
@@ -172,7 +172,7 @@ extension Scenario {
 
 private actor Counter {
     private let loop: any EventLoop
-    // The loop itself, which outlives what runs on it.
+    // The loop itself, which outlives the jobs that run on it.
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.executor.asUnownedSerialExecutor() }
 
     init(_ loop: any EventLoop) { self.loop = loop }

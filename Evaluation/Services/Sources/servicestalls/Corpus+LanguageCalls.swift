@@ -5,7 +5,7 @@ internal import Synchronization
 
 extension Corpus {
     static let languageCalls: [Scenario] = [
-        Scenario("sort-closure", "an order that Foundation compares for", ["cpu"], ["Leaderboard.rank"]) {
+        Scenario("sort-closure", "a sort that compares with Foundation", ["cpu"], ["Leaderboard.rank"]) {
             Leaderboard.rank((0..<300).map { "player \($0)" }, for: 470).count
         },
         Scenario("closure-property", "a handler in a dictionary", ["cpu"], ["EventTable.init"], callers: ["EventTable.fire"]) {
@@ -23,16 +23,17 @@ extension Corpus {
         },
         Scenario(
             "rethrows",
-            "a closure that a generic function calls again",
+            "a closure that a generic function calls repeatedly",
             ["syscall"],
             ["Gateway.charge"],
             callers: ["Attempts.times"]
         ) {
             try Gateway.charge(400)
         },
-        Scenario("result-builder", "a part of what a result builder makes", ["cpu"], ["Page.escape"], callers: ["Page.overview"])
-        { Page.overview(370).count },
-        Scenario("existential", "a method by its protocol", ["cpu"], ["HTMLRenderer.render"]) {
+        Scenario("result-builder", "a part of a result builder's page", ["cpu"], ["Page.escape"], callers: ["Page.overview"]) {
+            Page.overview(370).count
+        },
+        Scenario("existential", "a method called by its protocol", ["cpu"], ["HTMLRenderer.render"]) {
             let renderers: [any Renderer] = [TextRenderer(), HTMLRenderer(milliseconds: 530)]
             return renderers.reduce(0) { sum, renderer in sum + renderer.render((0..<200).map { "a & b \($0)" }).count }
         },
@@ -48,24 +49,24 @@ extension Corpus {
             let shapes: [Shape] = [Polygon(430)]
             return Int(shapes[0].layout())
         },
-        Scenario("inout", "an array that is changed in its place", ["cpu"], ["Signal.normalise"]) {
+        Scenario("inout", "an array that is changed in place", ["cpu"], ["Signal.normalise"]) {
             var samples = (0..<5_000).map(Double.init)
             Signal.normalise(&samples, for: 330)
             return Int(samples[3])
         },
         Scenario(
             "lazy-global",
-            "the first use of a global that is made then",
+            "the first use of a global, which initialises it",
             ["cpu"],
             ["WordTable.build"],
             callers: ["WordTable.lookup"]
         ) {
             WordTable.lookup("word7")
         },
-        Scenario("crc-short", "little longer than the threshold", ["cpu"], ["Checksums.crc"]) {
+        Scenario("crc-short", "slightly longer than the threshold", ["cpu"], ["Checksums.crc"]) {
             Int(Checksums.crc(Array(sampleText.utf8), for: 200))
         },
-        Scenario("deep-recursion", "a call behind three hundred others", ["syscall"], ["Descent.descend"]) {
+        Scenario("deep-recursion", "a call below three hundred others", ["syscall"], ["Descent.descend"]) {
             Descent.descend(300)
         },
     ]

@@ -1,4 +1,4 @@
-// Members of types that look like a word of the language: properties, operators, calls, extensions.
+// Members of types that are used like language syntax: properties, operators, calls, extensions.
 
 extension Corpus {
     static let languageMembers: [Scenario] = [
@@ -29,7 +29,7 @@ extension Corpus {
         },
         Scenario(
             "dynamic-member",
-            "a member that is looked up by its name sleeps",
+            "a dynamic member sleeps",
             ["syscall"],
             ["Settings.find"],
             callers: ["Settings.subscript.getter"]
@@ -39,13 +39,13 @@ extension Corpus {
         Scenario("call-as-function", "a value that is called computes", ["cpu"], ["Discount.callAsFunction"]) {
             Int(Discount(milliseconds: 370)(9))
         },
-        Scenario("operator", "an operator of the program's", ["cpu"], ["BigNumber.*"]) {
+        Scenario("operator", "an operator of the program", ["cpu"], ["BigNumber.*"]) {
             let number = BigNumber(digits: (1..<200).map(UInt32.init), milliseconds: 410)
             return (number * number).digits.count
         },
         Scenario(
             "key-path",
-            "a computed property by its key path",
+            "a computed property, read by its key path",
             ["cpu"],
             ["Ledger.balance.getter"],
             callers: ["Statements.totals"]
@@ -55,10 +55,10 @@ extension Corpus {
         Scenario("string-extension", "a method that the program adds to String", ["cpu"], ["String.slug"]) {
             sampleText.slug(for: 380).count
         },
-        Scenario("array-extension", "one that it adds to arrays of numbers", ["cpu"], ["Array.median"]) {
+        Scenario("array-extension", "a method added to arrays of numbers", ["cpu"], ["Array.median"]) {
             Int((0..<20_000).map { _ in Double.random(in: 0..<1) }.median(for: 440))
         },
-        Scenario("constrained-extension", "one that it adds to sequences, generic", ["cpu"], ["Sequence.total"]) {
+        Scenario("constrained-extension", "a generic method added to sequences", ["cpu"], ["Sequence.total"]) {
             Array(0..<3_000).total(until: Deadline(390))
         },
     ]

@@ -1,20 +1,21 @@
 internal import Dispatch
 internal import Foundation
 
-// What types of the program do when they are compared, described, read and released: it must not hide whose code it is.
+// Code of the program's types that runs when values are compared, described, read and released: the generated code around it must
+// not hide which function it belongs to.
 
 extension Corpus {
     static let languageValues: [Scenario] = [
-        Scenario("bad-hash", "keys whose hashes are the same", ["cpu"], ["SessionKey.==", "SessionIndex.rebuild"]) {
+        Scenario("bad-hash", "keys with equal hashes", ["cpu"], ["SessionKey.==", "SessionIndex.rebuild"]) {
             SessionIndex.rebuild(for: 550)
         },
         .service(
             "deinit-graph",
-            "the last reference to a graph goes",
+            "the last reference to a graph is released",
             ["cpu"],
             ["Scene.clear", "SceneNode.deinit", "SceneNode.__deallocating_deinit"]
         ) {
-            // Creating it takes longer, on an unwatched thread.
+            // Created on an unwatched thread, because that takes longer.
             Thread.detachNewThread {
                 // Unchecked: only the block uses it from now on.
                 nonisolated(unsafe) let scene = Scene()
@@ -36,7 +37,7 @@ extension Corpus {
         },
         Scenario(
             "comparable",
-            "an order that splits strings",
+            "a comparison that splits strings",
             ["cpu"],
             ["Version.parts"],
             callers: ["Version.<", "Releases.newest"]

@@ -1,6 +1,7 @@
 internal import Foundation
 
-// Libraries that compute for the program: the program's function that calls them is to blame, or what they call back.
+// Libraries that compute for the program: the program's function that calls them is to blame, or the function that they call
+// back.
 
 extension Corpus {
     static let libraries: [Scenario] = [
@@ -8,7 +9,7 @@ extension Corpus {
             Report.format((0..<50).map { Date(timeIntervalSince1970: Double($0) * 86_400) }, for: 520).count
         },
         Scenario("calendar", "days of a calendar", ["cpu"], ["Report.countWeekdays"]) { Report.countWeekdays(for: 450) },
-        Scenario("regex-backtrack", "a regular expression that tries everything", ["cpu"], ["Validator.isValid"]) {
+        Scenario("regex-backtrack", "a regular expression that backtracks", ["cpu"], ["Validator.isValid"]) {
             try Validator().isValid(String(repeating: "a", count: 17), for: 450) ? 1 : 0
         },
         Scenario("graphemes", "characters of a text", ["cpu"], ["TextFigures.countCharacters"]) {

@@ -19,7 +19,7 @@ extension Corpus {
         },
         .service(
             "main-actor-short",
-            "one without a context, for little longer than the threshold",
+            "a task without a context, slightly longer than the threshold",
             ["cpu"],
             ["ListModel.refresh"],
             callers: ["ListModel.reload"]
@@ -29,7 +29,7 @@ extension Corpus {
         },
         .service(
             "main-actor-run",
-            "MainActor.run of a task of the pool",
+            "MainActor.run, called by a task of the pool",
             ["syscall"],
             ["Presenter.show"],
             request: "POST /banner"

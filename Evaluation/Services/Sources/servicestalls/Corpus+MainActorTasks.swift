@@ -8,7 +8,7 @@ extension Corpus {
     static let mainActorTasks: [Scenario] = [
         .service(
             "task-chain",
-            "a task that computes behind two suspended callers",
+            "a task that computes, with two suspended callers",
             ["cpu"],
             ["Checkout.price"],
             request: "POST /checkout",
@@ -21,7 +21,7 @@ extension Corpus {
         },
         .service(
             "context-sync-in-async",
-            "a synchronous context within a task's",
+            "a synchronous context inside a task's context",
             ["syscall"],
             ["Checkout.block"],
             request: "render cart"
@@ -37,7 +37,7 @@ extension Corpus {
         },
         .service(
             "context-after-sync",
-            "a task's context after a synchronous one in it",
+            "a task's context after an inner synchronous one",
             ["syscall"],
             ["Checkout.block"],
             request: "GET /cart"
@@ -51,8 +51,8 @@ extension Corpus {
                 }
             }
         },
-        .service("context-detached", "a detached task, which has none of the context around it", ["syscall"], ["Checkout.block"])
-        { @MainActor in
+        .service("context-detached", "a detached task, which does not inherit the context", ["syscall"], ["Checkout.block"]) {
+            @MainActor in
             let checkout = Checkout()
             Task { @MainActor in
                 await withStallContext(name: "GET /cart") {
@@ -75,7 +75,7 @@ extension Corpus {
         },
         .service(
             "context-unstructured",
-            "a task that is made in a context",
+            "a task that is created in a context",
             ["syscall"],
             ["Checkout.block"],
             request: "POST /mail"
@@ -88,7 +88,7 @@ extension Corpus {
                 }
             }
         },
-        .service("context-outlived", "a task that goes on after its context", ["syscall"], ["Checkout.block"]) { @MainActor in
+        .service("context-outlived", "a task that continues after its context", ["syscall"], ["Checkout.block"]) { @MainActor in
             let checkout = Checkout()
             Task { @MainActor in
                 await withStallContext(name: "POST /mail") {
@@ -105,7 +105,7 @@ extension Corpus {
         },
         .service(
             "twenty-short",
-            "one of twenty, for little longer than the threshold",
+            "one of twenty tasks, slightly longer than the threshold",
             ["syscall"],
             ["Checkout.block"],
             request: "GET /item/4"
@@ -119,13 +119,13 @@ extension Corpus {
             Crowd.wait(20)
             DispatchQueue.main.asyncAfter(deadline: .now() + 0.2) { Stall.block(for: 430) }
         },
-        .service("crowd-timer-compute", "the same, and computes", ["cpu"], ["Stall.compute"]) {
+        .service("crowd-timer-compute", "a loop that computes while contexts are open", ["cpu"], ["Stall.compute"]) {
             Crowd.wait(20)
             DispatchQueue.main.asyncAfter(deadline: .now() + 0.2) { keep(Stall.compute(for: 460)) }
         },
         .service(
             "cart-crowd",
-            "a task's context, while twenty others are open",
+            "a task's context, while twenty other contexts are open",
             ["cpu"],
             ["Stall.compute"],
             callers: ["Cart.total"],
@@ -140,20 +140,20 @@ extension Corpus {
         },
         .service(
             "task-in-sync-context",
-            "a task that was made in a synchronous context, which is over",
+            "a task that was created in a synchronous context, which has ended",
             ["syscall"],
             ["Stall.block"]
         ) {
             DispatchQueue.main.async { withStallContext(name: "enqueue") { _ = Task { @MainActor in Stall.block(for: 440) } } }
         },
-        .service("after-throw", "after a context that an error ended", ["syscall"], ["Stall.block"]) { @MainActor in
+        .service("after-throw", "after a context that threw an error", ["syscall"], ["Stall.block"]) { @MainActor in
             try? await withStallContext(name: "failed") { () async throws -> Void in
                 await Task.yield()
                 throw Refused()
             }
             Stall.block(for: 410)
         },
-        .service("sync-after-throw", "the same of a synchronous one", ["syscall"], ["Stall.block"]) {
+        .service("sync-after-throw", "after a synchronous context that threw", ["syscall"], ["Stall.block"]) {
             DispatchQueue.main.async {
                 try? withStallContext(name: "failed") { throw Refused() }
                 Stall.block(for: 400)
@@ -184,7 +184,7 @@ extension Corpus {
         },
         .service(
             "main-sync-from-pool",
-            "a synchronous context of the main actor within one of the pool's",
+            "a synchronous context of the main actor inside a context of the pool",
             ["syscall"],
             ["Stall.block"],
             request: "on main"
@@ -219,7 +219,7 @@ extension Corpus {
         StalledTime.end()
     }
 
-    /// Some requests at a time, of which one blocks.
+    /// Several concurrent requests, of which one blocks.
     static func serve(_ count: Int, blocking: Int, for milliseconds: Int) {
         let checkout = Checkout()
         for item in 0..<count {

@@ -16,7 +16,7 @@ extension Corpus {
         ),
         .request(
             "hb-actor",
-            "an actor that a handler waits for",
+            "an actor for which a handler waits",
             ["cpu"],
             ["Stall.compute"],
             callers: ["Warehouse.reserve"],
@@ -37,7 +37,7 @@ extension Corpus {
         ),
         .request(
             "hb-grdb",
-            "a query of GRDB",
+            "a GRDB query",
             ["cpu"],
             ["OrderController.countStock"],
             callers: ["OrderController.stock"],
@@ -47,7 +47,7 @@ extension Corpus {
         ),
         .request(
             "hb-response",
-            "an answer that is encoded",
+            "the encoding of a response",
             ["cpu"],
             ["AccountList.response", "AccountList.Account.encode"],
             "GET /accounts",
@@ -66,7 +66,7 @@ extension Corpus {
         ),
         .request(
             "hb-stream",
-            "a body that is written in parts",
+            "a response body that is written in parts",
             ["syscall"],
             ["Stall.block"],
             callers: ["OrderController.stream"],
@@ -76,7 +76,7 @@ extension Corpus {
         ),
         .request(
             "hb-twenty",
-            "a handler, beside the requests of twenty clients",
+            "a handler, during the requests of twenty clients",
             ["syscall"],
             ["Stall.block"],
             callers: ["OrderController.show"],
@@ -89,7 +89,7 @@ extension Corpus {
 }
 
 extension Scenario {
-    /// One request to the service.
+    /// Sends one request to the service.
     fileprivate static func request(
         _ name: String,
         _ summary: String,

@@ -16,7 +16,7 @@ extension Corpus {
         },
         .service(
             "throwing-context",
-            "a context that will end with an error",
+            "a context that ends with an error later",
             ["cpu"],
             ["Stall.compute"],
             callers: ["Failure.compute"],

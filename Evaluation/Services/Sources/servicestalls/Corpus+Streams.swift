@@ -2,13 +2,13 @@ internal import Dispatch
 internal import LagMonitor
 internal import Synchronization
 
-// Asynchronous sequences, and calls that are bridged to them.
+// Asynchronous sequences, and calls that are bridged to asynchronous code.
 
 extension Corpus {
     static let streams: [Scenario] = [
         .service(
             "async-sequence",
-            "an iterator of the program's",
+            "an iterator of the program",
             ["cpu"],
             ["Stall.compute"],
             callers: ["Pages.Iterator.parse"],
@@ -28,7 +28,7 @@ extension Corpus {
         },
         .service(
             "stream-consumer",
-            "what reads an AsyncStream",
+            "the reader of an AsyncStream",
             ["syscall"],
             ["Stall.block"],
             callers: ["Feed.handle"],
@@ -41,7 +41,7 @@ extension Corpus {
         },
         .service(
             "stream-unfolding",
-            "a closure that a stream asks",
+            "the closure that produces a stream's elements",
             ["syscall"],
             ["Stall.block"],
             callers: ["Feed.handle"],
@@ -62,7 +62,7 @@ extension Corpus {
         },
         .service(
             "after-resume",
-            "what goes on after a continuation",
+            "the code after a continuation",
             ["syscall"],
             ["Stall.block"],
             callers: ["Feed.handle"],

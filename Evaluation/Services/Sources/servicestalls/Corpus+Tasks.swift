@@ -56,7 +56,7 @@ extension Corpus {
         },
         .service(
             "pool-short",
-            "little longer than the threshold",
+            "a task, slightly longer than the threshold",
             ["cpu"],
             ["Stall.compute"],
             callers: ["Parts.one"],
@@ -79,7 +79,7 @@ extension Corpus {
         },
         .service(
             "context-over",
-            "the outer one, after the inner",
+            "the outer of two contexts, after the inner one",
             ["cpu"],
             ["Stall.compute"],
             callers: ["Parts.one"],
@@ -103,7 +103,7 @@ extension Corpus {
         },
         .service(
             "existential-async",
-            "a method by its protocol",
+            "a method called through its protocol",
             ["syscall", "runqueue"],
             ["DiskRepository.read"],
             callers: ["DiskRepository.find"],
@@ -114,7 +114,7 @@ extension Corpus {
         },
         .service(
             "generic-async",
-            "the same of a generic caller",
+            "a method called through its protocol by a generic function",
             ["syscall", "runqueue"],
             ["DiskRepository.read"],
             callers: ["DiskRepository.find"],
@@ -127,7 +127,7 @@ extension Corpus {
         },
         .service(
             "recursion",
-            "a function that waits for itself four times",
+            "a recursive function, four calls deep",
             ["cpu"],
             ["Stall.compute"],
             callers: ["Shop.descend"],
@@ -149,7 +149,7 @@ extension Corpus {
         },
         .service(
             "async-retry",
-            "a closure that a generic function tries again",
+            "a closure that a generic function retries",
             ["cpu"],
             ["Stall.compute"],
             callers: ["Shop.attempt"],
@@ -168,7 +168,7 @@ extension Corpus {
 }
 
 private enum Parts {
-    /// The fifth computes.
+    /// The fifth call computes.
     @inline(never) static func one(_ part: Int, _ milliseconds: Int) async -> Int {
         await Task.yield()
         if part == 5 { return Stall.compute(for: milliseconds) }

@@ -3,7 +3,7 @@ internal import Foundation
 internal import FoundationNetworking
 internal import Synchronization
 
-// Locks, queues and semaphores that the main thread waits for.
+// Locks, queues and semaphores for which the main thread waits.
 
 extension Corpus {
     static let waits: [Scenario] = [
@@ -27,14 +27,14 @@ extension Corpus {
             return Catalog.addTwice()
         },
         Scenario("nscondition", "NSCondition", ["lock"], ["Catalog.waitForChange"]) { Catalog.waitForChange() },
-        Scenario("pthread-mutex", "a mutex of POSIX", ["lock"], ["Meter.count"]) {
+        Scenario("pthread-mutex", "a POSIX mutex", ["lock"], ["Meter.count"]) {
             let meter = Meter()
             hold(for: 600, { pthread_mutex_lock(meter.mutex) }, { pthread_mutex_unlock(meter.mutex) })
             return meter.count()
         },
         Scenario(
             "static-init-lock",
-            "a static that another thread is making",
+            "a static that another thread is initialising",
             ["lock"],
             ["Features.isOn", "Features.flags.unsafeMutableAddressor"]
         ) {
@@ -42,14 +42,14 @@ extension Corpus {
             usleep(20_000)
             return Features.isOn("search") ? 1 : 0
         },
-        Scenario("queue-sync", "sync of a queue that works", ["lock"], ["ImageCache.image"]) {
+        Scenario("queue-sync", "sync onto a busy queue", ["lock"], ["ImageCache.image"]) {
             let cache = ImageCache()
             cache.warm(540)
             usleep(5_000)
             return cache.image(2)
         },
-        Scenario("semaphore", "a semaphore of Dispatch", ["lock"], ["LegacyCode.importAll"]) { LegacyCode.importAll(430) },
-        Scenario("group-wait", "a group of Dispatch", ["lock"], ["LegacyCode.waitForGroup"]) { LegacyCode.waitForGroup(660) },
+        Scenario("semaphore", "a Dispatch semaphore", ["lock"], ["LegacyCode.importAll"]) { LegacyCode.importAll(430) },
+        Scenario("group-wait", "a Dispatch group", ["lock"], ["LegacyCode.waitForGroup"]) { LegacyCode.waitForGroup(660) },
         Scenario("operation-queue", "operations of Foundation", ["lock"], ["LegacyCode.runOperations"]) {
             LegacyCode.runOperations(520)
         },
@@ -57,11 +57,11 @@ extension Corpus {
         Scenario("concurrent-perform", "concurrentPerform", ["cpu", "runqueue", "lock"], ["LegacyCode.computeInParallel"]) {
             LegacyCode.computeInParallel(450)
         },
-        Scenario("urlsession-sync", "a request of URLSession, waited for", ["lock"], ["Download.fetch"]) {
+        Scenario("urlsession-sync", "waiting for a URLSession request", ["lock"], ["Download.fetch"]) {
             guard let address = URL(string: "http://127.0.0.1:\(Loopback.slowServer(milliseconds: 480))/") else { return 0 }
             return Download().fetch(address)
         },
-        Scenario("grdb-blocked", "a GRDB queue that another thread writes on", ["lock"], ["Inventory.count"]) {
+        Scenario("grdb-blocked", "a GRDB queue on which a thread writes", ["lock"], ["Inventory.count"]) {
             let inventory = try Inventory()
             Thread.detachNewThread { inventory.lock(milliseconds: 590) }
             usleep(30_000)
@@ -70,7 +70,7 @@ extension Corpus {
     ]
 }
 
-/// Has another thread hold something for a while, and returns when it does.
+/// Makes another thread hold a lock or queue for some time, and returns when that thread has it.
 private func hold(for milliseconds: Int, _ take: @escaping @Sendable () -> Void, _ leave: @escaping @Sendable () -> Void) {
     let taken = DispatchSemaphore(value: 0)
     Thread.detachNewThread {
@@ -151,7 +151,7 @@ private enum Catalog {
     }
 }
 
-// Sendable without a check: the mutex guards the number, and is for any thread.
+// Sendable without a check: the mutex guards the number, and any thread may use it.
 private final class Meter: @unchecked Sendable {
     let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private var number = 0

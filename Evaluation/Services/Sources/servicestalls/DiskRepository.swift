@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A repository behind a protocol, whose reading waits for the disk.
+/// A repository behind a protocol, whose reads wait for the disk.
 protocol Repository: Sendable {
     func find(_ number: Int) async throws(NotFound) -> String
 }
@@ -74,7 +74,7 @@ enum Shop {
         await retry(3, attempt(milliseconds))
     }
 
-    /// Made here, so that the compiler does not write it into its caller.
+    /// Created here, so that the compiler does not inline it into its caller.
     @inline(never) static func attempt(_ milliseconds: Int) -> @Sendable () async -> Int {
         {
             await Task.yield()

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 
-/// A table of GRDB, in memory.
+/// A GRDB table, in memory.
 final class Inventory: Sendable {
     private struct Article: Codable, FetchableRecord, PersistableRecord {
         let id: Int
@@ -15,7 +15,7 @@ final class Inventory: Sendable {
         try database.write { try $0.execute(sql: "CREATE TABLE article (id INTEGER PRIMARY KEY, name TEXT)") }
     }
 
-    /// - Returns: articles.
+    /// - Returns: the number of articles.
     @inline(never) func importAll(for milliseconds: Int) throws -> Int {
         let deadline = Deadline(milliseconds)
         return try database.write { database in
@@ -28,7 +28,7 @@ final class Inventory: Sendable {
         }
     }
 
-    /// - Returns: articles that were read.
+    /// - Returns: the number of articles that were read.
     @inline(never) func fetchAll(for milliseconds: Int) throws -> Int {
         try database.write { database in
             for number in 0..<2_000 { try Article(id: number, name: "article \(number)").insert(database) }
@@ -43,6 +43,6 @@ final class Inventory: Sendable {
 
     @inline(never) func count() throws -> Int { try database.read { try Article.fetchCount($0) } }
 
-    /// Keeps it from others.
+    /// Blocks other users of the table.
     func lock(milliseconds: Int) { try? database.write { _ in _ = usleep(UInt32(milliseconds) * 1_000) } }
 }

@@ -6,13 +6,13 @@ internal import NIOCore
 internal import NIOPosix
 
 enum Loops {
-    /// Watched from the beginning.
+    /// Watched from the start of the program.
     static let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
 }
 
-/// A server on SwiftNIO that answers lines; the beginning of a line determines how it stalls.
+/// A server on SwiftNIO that responds to lines; the beginning of a line determines how it stalls.
 enum LineServer {
-    /// - Parameter stallsAtEnd: whether the end of a connection stalls.
+    /// - Parameter stallsAtEnd: whether the server stalls when a connection closes.
     /// - Returns: its port.
     static func start(stallsAtEnd: Bool = false) throws -> Int {
         let server = try ServerBootstrap(group: Loops.group).childChannelInitializer { channel in
@@ -27,7 +27,7 @@ enum LineServer {
         return server.localAddress?.port ?? 0
     }
 
-    /// The same by asynchronous channels.
+    /// The same with asynchronous channels.
     static func startAsync() async throws {
         let server = try await ServerBootstrap(group: Loops.group).bind(host: "127.0.0.1", port: 0) { channel in
             channel.eventLoop.makeCompletedFuture {

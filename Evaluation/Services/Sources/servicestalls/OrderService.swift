@@ -34,7 +34,7 @@ enum OrderService {
         while port.load(ordering: .sequentiallyConsistent) == 0 { usleep(10_000) }
     }
 
-    /// Sends a request and waits for the first part of the answer, on the calling thread.
+    /// Sends a request, and waits for the first part of the response, on the calling thread.
     static func send(_ method: String, _ path: String) {
         let body = method == "POST" ? "Content-Length: 5\r\n\r\nhello" : "\r\n"
         let head = "\(method) \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"

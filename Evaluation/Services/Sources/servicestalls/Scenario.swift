@@ -1,5 +1,5 @@
-/// A stall in a service, with the culprit that an experienced engineer would name. Written before the monitor was run, and not
-/// changed because the monitor disagrees.
+/// A stall in a service, with the culprit that an experienced engineer would name. The culprit was written before the monitor was
+/// run, and is not changed if the monitor disagrees.
 struct Scenario: Sendable {
     enum Group: String, Sendable {
         /// Code that computes on the main thread, as compiled by Swift's compiler.
@@ -9,43 +9,43 @@ struct Scenario: Sendable {
         /// Calls in which the main thread waits.
         case waits
         case mainActor = "main-actor"
-        /// Tasks of the pool, actors and executors of one's own.
+        /// Tasks of the pool, actors, and custom executors.
         case tasks
         /// SwiftNIO and Hummingbird, with clients.
         case servers
     }
 
-    /// Selects the scenarios that developers of the monitor may examine: a coin toss that only depends on the name.
+    /// The halves of the corpus, of which developers of the monitor may examine one. A hash of a scenario's name decides.
     enum Half: String, Sendable {
         case developed
         case unseen
     }
 
-    /// What the main thread does, and thus what is watched.
+    /// How the main thread runs, which determines how it is watched.
     enum Host: Sendable {
         /// It runs `ObservedRunLoop.main`.
         case runLoop
-        /// It drains the main queue, as that of `static func main() async`.
+        /// It drains the main queue, like the main thread of a program with `static func main() async`.
         case mainQueue
     }
 
     enum Work: Sendable {
-        /// Stalls the main thread, and is measured around. The result keeps the optimiser from dropping it.
+        /// Stalls the main thread; its caller measures it. The result prevents the optimiser from removing the work.
         case callout(@MainActor @Sendable () throws -> Int)
-        /// Begins what stalls some thread; what does so measures itself by ``StalledTime``.
+        /// Starts work that stalls a thread; the stalling function measures itself with ``StalledTime``.
         case service(@Sendable () async throws -> Void)
     }
 
     let name: String
     /// What stalls.
     let summary: String
-    /// As the records spell them; several where each is right.
+    /// The causes as in records; several if each is correct.
     let causes: [String]
-    /// The functions to blame, without the module; a closure of one counts as the function.
+    /// The functions to blame, without the module; a closure of a function counts as the function.
     let culprits: [String]
-    /// Their direct callers in the program: right only in the weaker verdict.
+    /// Their direct callers in the program: correct only in the weaker verdict.
     var callers: [String] = []
-    /// The context that runs, or nil: then none may be named.
+    /// The running context; nil: the record must not name one.
     var request: String?
     /// The functions that wait for the function on the stack, the innermost first; nil if this is not judged.
     var suspendedCallers: [String]?
@@ -57,7 +57,7 @@ struct Scenario: Sendable {
 }
 
 extension Scenario {
-    /// One that stalls the main thread.
+    /// A scenario that stalls the main thread.
     init(
         _ name: String,
         _ summary: String,
@@ -69,7 +69,7 @@ extension Scenario {
         self.init(name: name, summary: summary, causes: causes, culprits: culprits, callers: callers, work: .callout(work))
     }
 
-    /// One that begins what stalls.
+    /// A scenario that starts stalling work.
     static func service(
         _ name: String,
         _ summary: String,
@@ -107,7 +107,7 @@ extension Scenario: Encodable {
     private enum CodingKeys: String, CodingKey { case name, causes, culprits, callers, summary, part, computes, service }
     private enum ServiceKeys: String, CodingKey { case group, request, suspendedCallers }
 
-    /// As `lagdiagnosis` reads it.
+    /// The scenario in the format that `lagdiagnosis` reads.
     func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(name, forKey: .name)
@@ -116,7 +116,7 @@ extension Scenario: Encodable {
         try container.encode(culprits.map(Self.qualified), forKey: .culprits)
         try container.encode(callers.map(Self.qualified), forKey: .callers)
         try container.encode(half.rawValue, forKey: .part)
-        // Whether what it does not spend on a processor is waiting for one.
+        // Whether all time without a processor is a wait for one.
         try container.encode(Set(causes).isSubset(of: ["cpu", "page_fault"]), forKey: .computes)
         var service = container.nestedContainer(keyedBy: ServiceKeys.self, forKey: .service)
         try service.encode(group.rawValue, forKey: .group)
@@ -127,8 +127,8 @@ extension Scenario: Encodable {
     private static func qualified(_ name: String) -> String { "servicestalls.\(name)" }
 }
 
-/// A coin that anyone can throw again: the lowest bit of what `printf %s NAME | cksum` prints, POSIX's CRC. That of
-/// `Evaluation/Libraries` is another one: these scenarios were divided by this one when some of them were first looked at.
+/// A reproducible hash of the name: the lowest bit of the output of `printf %s NAME | cksum`, which is POSIX's CRC.
+/// `Evaluation/Libraries` uses a different hash; these scenarios were divided by this one when some of them were first examined.
 private enum Coin {
     private static let polynomial: UInt32 = 0x04C1_1DB7
 

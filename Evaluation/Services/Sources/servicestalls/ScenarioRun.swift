@@ -6,20 +6,20 @@ internal import LagMonitorConcurrency
 internal import LagMonitorNIO
 internal import NIOPosix
 
-/// One scenario in a program that is watched as its users would: by the default rules, contexts recorded, nothing else set.
+/// One scenario in a program that is watched as by users: with the default rules and recorded contexts.
 struct ScenarioRun: Sendable {
     let scenario: Scenario
 
-    /// Before the stall and after it: time to be idle in.
+    /// Idle time before and after the stall.
     private static let margin: Duration = .milliseconds(250)
-    /// A process without a stall by then is wrong.
+    /// If the process has not stalled by this time, the run has failed.
     private static let limit: Duration = .seconds(15)
-    /// How long the program lives on for its record, as a server does.
+    /// How long the program continues to run for its record, like a server.
     private static let patience: Duration = .seconds(3)
     /// Long stacks must be complete.
     private static let maxLineBytes = 65_536
 
-    /// On the main thread; records go to stdout.
+    /// Runs on the main thread; records go to stdout.
     func execute() throws {
         var configuration = StallMonitorConfiguration()
         configuration.contexts = .recorded
@@ -35,7 +35,7 @@ struct ScenarioRun: Sendable {
             Thread.detachNewThread { conduct(monitor) }
             ObservedRunLoop.main.run()
         case .mainQueue:
-            // The same interval as for a run loop; by default queues are pinged less often.
+            // The same interval as for a run loop, because by default queues are pinged less often.
             var rules = StallRules.pings
             rules.ping = .init()
             try monitor.watch(PingedQueue(.main), rules: rules)
@@ -52,7 +52,7 @@ struct ScenarioRun: Sendable {
         }
     }
 
-    /// On a thread that nothing else runs on.
+    /// Runs on a separate thread.
     private func conduct(_ monitor: StallMonitor) -> Never {
         Self.pause(Self.margin)
         let before = monitor.statistics.reported
@@ -71,10 +71,10 @@ struct ScenarioRun: Sendable {
             }
         case .service(let begin): Task.detached { try await begin() }
         }
-        guard let truth = StalledTime.truth(within: Self.limit) else { fail("it did not stall") }
+        guard let truth = StalledTime.truth(within: Self.limit) else { fail("no thread stalled") }
         Self.pause(Self.margin)
         let end = ContinuousClock.now + Self.patience
-        // If other processes use the processors, a stall may not be known yet when it is over.
+        // If other processes use the processors, the monitor may find a stall only after its end.
         while monitor.statistics.reported < max(before + 1, monitor.statistics.stalls), ContinuousClock.now < end {
             usleep(10_000)
         }
@@ -82,11 +82,11 @@ struct ScenarioRun: Sendable {
         do {
             try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(ChildReport.measured(truth)) + Data("\n".utf8))
         } catch { fail("\(error)") }
-        // Servers and clients have no end.
+        // Servers and clients never end.
         _exit(EXIT_SUCCESS)
     }
 
-    /// Without a report: `lagdiagnosis` counts it as missed.
+    /// Exits without a report, which `lagdiagnosis` counts as missed.
     private func fail(_ reason: String) -> Never {
         FileHandle.standardError.write(Data("servicestalls: \(scenario.name): \(reason)\n".utf8))
         _exit(EXIT_FAILURE)

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Speaks the protocol of `lagdiagnosis --program`: `list` prints the scenarios, a line of JSON each; `stall --scenario NAME`
-/// prints the monitor's records and, last, a ``ChildReport``. Other options are not used: each scenario has its own duration, and
-/// ends by itself.
+/// Implements the protocol of `lagdiagnosis --program`: `list` prints the scenarios, a line of JSON for each;
+/// `stall --scenario NAME` prints the monitor's records and, last, a ``ChildReport``. Other options are ignored: each scenario
+/// has its own duration, and ends by itself.
 @main struct ServiceStalls {
     static func main() throws {
         signal(SIGPIPE, SIG_IGN)

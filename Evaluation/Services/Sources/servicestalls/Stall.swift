@@ -1,7 +1,7 @@
 internal import Foundation
 internal import LagMonitor
 
-/// Stalls its thread in scenarios that test how it was reached.
+/// Stalls its thread, in scenarios that test the path by which this code was reached.
 enum Stall {
     @inline(never) static func compute(for milliseconds: Int) -> Int {
         StalledTime.begin()
@@ -19,7 +19,7 @@ enum Stall {
     }
 }
 
-/// Contexts of the main actor that are open and wait, which no record may name as running.
+/// Open contexts of the main actor that wait. No record may name them as running.
 enum Crowd {
     static func wait(_ count: Int) {
         for number in 0..<count {
@@ -30,9 +30,9 @@ enum Crowd {
     }
 }
 
-/// A client or server of one's own on 127.0.0.1.
+/// A client and a server on 127.0.0.1.
 enum Loopback {
-    /// - Returns: the port of an HTTP server that answers late.
+    /// - Returns: the port of an HTTP server that responds late.
     static func slowServer(milliseconds: Int) -> Int {
         let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var (address, length) = (address(port: 0), socklen_t(MemoryLayout<sockaddr_in>.size))
@@ -57,7 +57,7 @@ enum Loopback {
         return Int(UInt16(bigEndian: address.sin_port))
     }
 
-    /// Sends a text, and waits for the first part of an answer.
+    /// Sends a text, and waits for the first part of the response.
     static func ask(_ port: Int, _ text: String) {
         let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(client) }

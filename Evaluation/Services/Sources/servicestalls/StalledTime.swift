@@ -2,8 +2,8 @@ internal import Foundation
 internal import LagMonitor
 internal import Synchronization
 
-/// The stalled thread's own clocks for the stall. The same members as the type of this name in `lagdiagnosis`. It has no
-/// run delay: that is only in a file that the monitor reads as well.
+/// The stalled thread's own clocks for the stall. Has the same members as the type of this name in `lagdiagnosis`, except the run
+/// delay, which is only in a file that the monitor also reads.
 struct Truth: Codable, Sendable {
     let startMonoUs: UInt64
     let durationMs: Double
@@ -14,12 +14,12 @@ struct Truth: Codable, Sendable {
     let threadID: Int32
 }
 
-/// The last line of a process that stalled. The same case as the type of this name in `lagdiagnosis`.
+/// The last line of a process that stalled. Has the same case as the type of this name in `lagdiagnosis`.
 enum ChildReport: Codable, Sendable {
     case measured(Truth)
 }
 
-/// The time of the process's one stall: what stalls calls both functions, on its thread, first thing and last thing.
+/// The time of the process's only stall. The stalling code calls `begin` first and `end` last, on its thread.
 enum StalledTime {
     private struct Reading {
         let thread = ThreadIdentity.current.tid
@@ -28,7 +28,7 @@ enum StalledTime {
 
         init() {
             var usage = rusage()
-            // RUSAGE_THREAD, which the module of glibc leaves out. The sum of its two times is as exact as the thread's clock.
+            // RUSAGE_THREAD, which the Glibc module lacks. The sum of its two times is as exact as the thread's clock.
             getrusage(__rusage_who_t(1), &usage)
             self.usage = usage
             clock = MonotonicTime.now.nanoseconds
@@ -50,7 +50,7 @@ enum StalledTime {
         readings.withLock { $0.append(end) }
     }
 
-    /// nil when there was no stall.
+    /// nil if there was no stall.
     static func truth(within limit: Duration) -> Truth? {
         let end = ContinuousClock.now + limit
         while ContinuousClock.now < end {
@@ -74,7 +74,7 @@ enum StalledTime {
     }
 }
 
-/// When work is over.
+/// The time at which work ends.
 struct Deadline: Sendable {
     private let end: UInt64
 
@@ -88,5 +88,5 @@ struct Deadline: Sendable {
 
 private let kept = Atomic<Int>(0)
 
-/// Sleeps, in the function of the program that calls it.
+/// Sleeps inside the calling function of the program.
 @inline(__always) func sleep(milliseconds: Int) { usleep(UInt32(milliseconds) * 1_000) }
