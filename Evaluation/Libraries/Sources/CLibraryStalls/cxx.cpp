@@ -162,7 +162,7 @@ extern "C" const struct stall cxx_stalls[] = {
     {"cxx-future", "lock", SPELLED("collectQuotes", "_ZN4shop13collectQuotesEm"), nullptr, nullptr,
      "std::async, and get() at once", nullptr, nullptr, shop::collectQuotes, 0},
     {"cxx-destructors", "cpu", "shop::Branch::~Branch()|shop::Branch::~Branch|_ZN4shop6BranchD2Ev|_ZN4shop6BranchD1Ev",
-     SPELLED("closeProject", "_ZN4shop12closeProjectEm"), nullptr, "the end of a tree of four million branches", shop::growTree,
+     SPELLED("closeProject", "_ZN4shop12closeProjectEm"), nullptr, "the destruction of a tree of four million branches", shop::growTree,
      nullptr, shop::closeProject, 0},
     {},
 };

@@ -153,7 +153,7 @@ extern "C" const struct stall cxx_layer_stalls[] = {
      nullptr, nullptr, "exceptions for every line: the unwinder runs on top of the thrower, the rest in the catcher", nullptr,
      nullptr, depot::importWeights, 0},
     {"cxx-function-layers", "cpu", "depot::weighPallet(int)|depot::weighPallet|_ZN5depot11weighPalletEi",
-     SPELLED("visitPallets", "_ZN5depot12visitPalletsEm"), nullptr, "three layers of std::function above the function that costs",
+     SPELLED("visitPallets", "_ZN5depot12visitPalletsEm"), nullptr, "three layers of std::function above the slow function",
      nullptr, nullptr, depot::visitPallets, 0},
     {"eigen-product", "cpu", SPELLED("multiplyRoutes", "_ZN5depot14multiplyRoutesEm"), nullptr, nullptr,
      "a product of matrices in Eigen: templates in the program", nullptr, nullptr, depot::multiplyRoutes, 0},

@@ -180,7 +180,7 @@ const struct stall descriptor_stalls[] = {
      await_hangup_signal, 1},
     {"sigwait", "syscall", "await_child_signal", NULL, NULL, "sigwait", make_signals, signal_late, await_child_signal, 1},
     {"pidfd-poll", "syscall", "await_worker_exit", NULL, NULL, "poll on a pidfd", make_child, end_child_late, await_worker_exit, 1},
-    {"waitid", "syscall", "reap_worker", NULL, NULL, "waitid for a child that is ended late", make_child, end_child_late,
+    {"waitid", "syscall", "reap_worker", NULL, NULL, "waitid for a child that exits late", make_child, end_child_late,
      reap_worker, 1},
     {0},
 };

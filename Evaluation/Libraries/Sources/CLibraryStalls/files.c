@@ -161,23 +161,23 @@ int open_control_file(moment end) {
 }
 
 const struct stall file_stalls[] = {
-    {"nftw", "cpu|syscall", "measure_folder", NULL, NULL, "a walk over many files: the kernel's time mostly", NULL, NULL,
+    {"nftw", "cpu|syscall", "measure_folder", NULL, NULL, "a walk over many files: mostly time in the kernel", NULL, NULL,
      measure_folder},
     {"scandir", "cpu|syscall", "list_libraries", NULL, NULL, "scandir with alphasort", NULL, NULL, list_libraries},
-    {"realpath-long", "cpu|syscall", "resolve_path", NULL, NULL, "realpath of a path 300 deep", make_deep_folder, NULL,
+    {"realpath-long", "cpu|syscall", "resolve_path", NULL, NULL, "realpath of a path with 300 levels", make_deep_folder, NULL,
      resolve_path},
-    {"mmap-cold-file", "page_fault", "scan_cold_archive", NULL, NULL, "a mapped file that is not in memory, read in no order",
+    {"mmap-cold-file", "page_fault", "scan_cold_archive", NULL, NULL, "a mapped file that is not in memory, read in scattered order",
      map_file, NULL, scan_cold_archive, 1},
-    {"nss-getpwnam", "cpu|syscall", "find_account", NULL, NULL, "getpwnam reads the accounts again each time", NULL, NULL,
+    {"nss-getpwnam", "cpu|syscall", "find_account", NULL, NULL, "getpwnam rereads the accounts each time", NULL, NULL,
      find_account},
     {"nss-getgrouplist", "cpu|syscall", "list_groups_of_user", NULL, NULL, "getgrouplist queries all sources of groups", NULL,
      NULL, list_groups_of_user},
-    {"fdatasync", "syscall", "write_journal_pages", NULL, NULL, "a page at a time, each with fdatasync", make_file, NULL,
+    {"fdatasync", "syscall", "write_journal_pages", NULL, NULL, "writes of one page, each with fdatasync", make_file, NULL,
      write_journal_pages, 1},
     // The C library waits in a futex for its own thread; for the program this is a wait for I/O.
-    {"aio-suspend", "syscall|lock", "flush_ledger", NULL, NULL, "POSIX AIO, waited for at once", make_file, NULL, flush_ledger,
+    {"aio-suspend", "syscall|lock", "flush_ledger", NULL, NULL, "POSIX AIO with an immediate wait", make_file, NULL, flush_ledger,
      1},
-    {"fopen-fifo", "syscall", "open_control_file", NULL, NULL, "fopen of a named pipe without a writer yet", make_fifo,
+    {"fopen-fifo", "syscall", "open_control_file", NULL, NULL, "fopen of a named pipe that has no writer yet", make_fifo,
      write_late, open_control_file},
     {0},
 };

@@ -137,7 +137,7 @@ int load_spelling_plugin(moment end) {
 const struct stall filesystem_stalls[] = {
     {"fuse-read", "syscall", "read_remote_file", NULL, NULL, "a read from a file system of another process", mount_slow_files,
      NULL, read_remote_file},
-    {"io-uring-wait", "syscall", "await_completion", NULL, NULL, "io_uring_wait_cqe for a read that ends late", make_ring,
+    {"io-uring-wait", "syscall", "await_completion", NULL, NULL, "io_uring_wait_cqe for a read that completes late", make_ring,
      write_late, await_completion},
     {"dlopen-constructor", "syscall", "plugin_load_cache", "load_spelling_plugin", NULL,
      "dlopen of a library whose constructor sleeps", compile_slow_plugin, NULL, load_spelling_plugin},

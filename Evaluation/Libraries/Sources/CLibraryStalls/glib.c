@@ -122,14 +122,14 @@ int save_session(moment end) {
 
 const struct stall glib_stalls[] = {
     {"glib-mutex", "lock", "open_theme", NULL, NULL, "GMutex, a futex without an owner", NULL, hold_mutex, open_theme},
-    {"glib-async-queue", "lock", "take_prefetched", NULL, NULL, "g_async_queue_pop from a queue that is filled late", make_queue,
+    {"glib-async-queue", "lock", "take_prefetched", NULL, NULL, "g_async_queue_pop from a queue that gets data late", make_queue,
      push_late, take_prefetched},
     {"glib-regex", "cpu", "search_history", NULL, NULL, "g_regex_match, compiled by PCRE2", make_words, NULL, search_history},
     {"glib-sort-comparator", "cpu", "compare_bookmarks", "sort_bookmarks", NULL, "g_list_sort with a slow comparison",
      make_words, NULL, sort_bookmarks},
     {"glib-hash-foreach", "cpu", "sum_bookmark", "sum_bookmarks", NULL, "g_hash_table_foreach with a slow function", make_words,
      NULL, sum_bookmarks},
-    {"glib-idle-source", "cpu", "repaint_sidebar", "run_modal_dialog", NULL, "GLib's main loop within the callout: an idle source computes",
+    {"glib-idle-source", "cpu", "repaint_sidebar", "run_modal_dialog", NULL, "GLib's main loop inside the callout: an idle source computes",
      make_words, NULL, run_modal_dialog},
     {"glib-variant-print", "cpu", "save_session", NULL, NULL, "a GVariant is built and printed", make_words, NULL, save_session},
     {0},

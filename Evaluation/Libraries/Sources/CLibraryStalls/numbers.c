@@ -119,7 +119,7 @@ const struct stall number_stalls[] = {
      price_option},
     {"gsl-lu", "cpu", "balance_forces", NULL, NULL, "gsl_linalg_LU_decomp", NULL, NULL, balance_forces},
     {"fftw-execute", "cpu", "plan_equalizer", NULL, NULL, "fftw_execute", NULL, NULL, plan_equalizer},
-    {"argon2-hash", "cpu|page_fault", "check_argon_password", NULL, NULL, "argon2id: its memory is new each time", NULL, NULL,
+    {"argon2-hash", "cpu|page_fault", "check_argon_password", NULL, NULL, "argon2id, which allocates new memory each time", NULL, NULL,
      check_argon_password},
     {"sodium-hash", "cpu", "hash_attachment", NULL, NULL, "crypto_generichash", NULL, NULL, hash_attachment},
     {"sodium-secretbox", "cpu", "seal_attachment", NULL, NULL, "crypto_secretbox_easy", NULL, NULL, seal_attachment},

@@ -113,7 +113,7 @@ int open_secure_channel(moment end) {
 
 const struct stall openssl_stalls[] = {
     {"openssl-pbkdf2", "cpu", "derive_storage_key", NULL, NULL, "PKCS5_PBKDF2_HMAC", NULL, NULL, derive_storage_key},
-    {"openssl-rsa-key", "cpu", "make_host_key", NULL, NULL, "keys of RSA are looked for", NULL, NULL, make_host_key},
+    {"openssl-rsa-key", "cpu", "make_host_key", NULL, NULL, "a search for RSA keys", NULL, NULL, make_host_key},
     {"openssl-sha256", "cpu", "hash_upload", NULL, NULL, "EVP_Digest: assembly without frame pointers", NULL, NULL, hash_upload},
     {"openssl-chacha20", "cpu", "encrypt_recording", NULL, NULL, "EVP_EncryptUpdate: assembly that uses every register", NULL,
      NULL, encrypt_recording},

@@ -118,13 +118,13 @@ int open_database(moment end) {
 }
 
 const struct stall postgres_stalls[] = {
-    {"pq-slow-query", "syscall", "load_sales_report", NULL, NULL, "PQexec of a query that takes long", start, NULL,
+    {"pq-slow-query", "syscall", "load_sales_report", NULL, NULL, "PQexec of a slow query", start, NULL,
      load_sales_report},
     {"pq-lock-wait", "syscall", "book_payment", NULL, NULL, "an UPDATE of a row that another transaction has locked", start,
      lock_row, book_payment},
-    {"pq-copy-out", "syscall|cpu", "export_all_rows", NULL, NULL, "COPY TO STDOUT: waiting for rows and taking them apart", start,
+    {"pq-copy-out", "syscall|cpu", "export_all_rows", NULL, NULL, "COPY TO STDOUT: waiting for rows and parsing them", start,
      NULL, export_all_rows},
-    {"pq-many-inserts", "syscall", "import_accounts", NULL, NULL, "one statement a row: many short waits for the server", start,
+    {"pq-many-inserts", "syscall", "import_accounts", NULL, NULL, "one statement for each row: many short waits for the server", start,
      NULL, import_accounts, 1},
     {"pq-connect-silent", "syscall", "open_database", NULL, NULL,
      "PQconnectdb to a server that accepts the connection and stays silent", listen_silently, answer_late, open_database},

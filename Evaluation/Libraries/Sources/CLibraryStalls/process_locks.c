@@ -127,15 +127,15 @@ const struct stall process_lock_stalls[] = {
     // These are locks, but their owner is not a thread of this process.
     {"flock-other-process", "syscall|lock", "open_mailbox", NULL, NULL, "flock on a file that another process has locked",
      flock_elsewhere, release_other_process, open_mailbox},
-    {"fcntl-other-process", "syscall|lock", "reserve_record", NULL, NULL, "a record lock that another process has",
+    {"fcntl-other-process", "syscall|lock", "reserve_record", NULL, NULL, "a record lock that another process holds",
      record_lock_elsewhere, release_other_process, reserve_record},
     {"lockf-other-process", "syscall|lock", "rotate_spool", NULL, NULL, "lockf on a file that another process has locked",
      record_lock_elsewhere, release_other_process, rotate_spool},
-    {"sysv-queue", "syscall", "fetch_order", NULL, NULL, "msgrcv from a queue that another process fills late", make_queue,
+    {"sysv-queue", "syscall", "fetch_order", NULL, NULL, "msgrcv from a queue to which another process writes late", make_queue,
      release_other_process, fetch_order},
     {"sysv-semaphore", "syscall|lock", "enter_shared_cache", NULL, NULL, "semop on a semaphore that another process raises late",
      make_set, release_other_process, enter_shared_cache},
-    {"posix-queue", "syscall", "fetch_print_job", NULL, NULL, "mq_receive from a queue that another process fills late",
+    {"posix-queue", "syscall", "fetch_print_job", NULL, NULL, "mq_receive from a queue to which another process writes late",
      make_posix_queue, release_other_process, fetch_print_job},
     {0},
 };

@@ -105,12 +105,12 @@ int wait_for_signal(moment end) {
 }
 
 const struct stall process_stalls[] = {
-    {"system", "syscall", "run_backup_script", NULL, NULL, "system() of a command that takes long", NULL, make_command,
+    {"system", "syscall", "run_backup_script", NULL, NULL, "system() with a slow command", NULL, make_command,
      run_backup_script},
-    {"popen-read", "syscall", "read_tool_output", NULL, NULL, "the output of a command that takes long", NULL, make_command,
+    {"popen-read", "syscall", "read_tool_output", NULL, NULL, "reading the output of a slow command", NULL, make_command,
      read_tool_output},
     {"pclose", "syscall", "print_report", NULL, NULL, "pclose waits for the command", NULL, make_command, print_report},
-    {"vfork", "syscall", "start_helper", NULL, NULL, "the child of vfork does not call exec for long", NULL, NULL, start_helper},
+    {"vfork", "syscall", "start_helper", NULL, NULL, "vfork with a child that calls exec late", NULL, NULL, start_helper},
     {"posix-spawn-wait", "syscall", "wait_for_converter", NULL, NULL, "waitpid for a command", NULL, make_command,
      wait_for_converter},
     // The kernel computes in the call, so both a system call and CPU time are correct.

@@ -198,15 +198,15 @@ int use_tables(moment end) {
 }
 
 const struct stall thread_lock_stalls[] = {
-    {"mutex", "lock", "update_inventory", NULL, "mutex-holder", "a mutex of another thread", NULL, hold_mutex, update_inventory},
+    {"mutex", "lock", "update_inventory", NULL, "mutex-holder", "a mutex that another thread holds", NULL, hold_mutex, update_inventory},
     // lock_and_change has one caller, and may be inlined into it.
     {"mutex-robust", "lock", "lock_and_change|update_robustly", "handle_event", "mutex-holder",
      "a robust mutex of another thread", make_robust, hold_mutex, update_robustly},
-    {"mutex-priority-inheriting", "lock", "update_inventory", NULL, "mutex-holder", "a mutex that the kernel knows the owner of",
+    {"mutex-priority-inheriting", "lock", "update_inventory", NULL, "mutex-holder", "a mutex whose owner the kernel knows",
      make_inheriting, hold_mutex, update_inventory},
-    {"mutex-error-checking", "lock", "update_inventory", NULL, "mutex-holder", "an error-checking mutex of another thread",
+    {"mutex-error-checking", "lock", "update_inventory", NULL, "mutex-holder", "an error-checking mutex that another thread holds",
      make_checking, hold_mutex, update_inventory},
-    {"mutex-adaptive", "lock", "update_inventory", NULL, "mutex-holder", "an adaptive mutex of another thread", make_adaptive,
+    {"mutex-adaptive", "lock", "update_inventory", NULL, "mutex-holder", "an adaptive mutex that another thread holds", make_adaptive,
      hold_mutex, update_inventory},
     {"mutex-timed", "lock", "try_for_a_while", NULL, "mutex-holder", "pthread_mutex_timedlock", NULL, hold_mutex,
      try_for_a_while},
@@ -216,18 +216,18 @@ const struct stall thread_lock_stalls[] = {
      write_meanwhile, read_routes},
     {"sem-wait", "lock", "take_print_slot", NULL, NULL, "a semaphore that is posted late", make_semaphore, post_late,
      take_print_slot},
-    {"cond-wait", "lock", "await_first_result", NULL, NULL, "a condition that is signalled late", NULL, signal_late,
+    {"cond-wait", "lock", "await_first_result", NULL, NULL, "a condition variable that is signalled late", NULL, signal_late,
      await_first_result},
-    {"pthread-join", "lock", "join_index_worker", NULL, "index-worker", "the end of a thread that rests", NULL, start_worker,
+    {"pthread-join", "lock", "join_index_worker", NULL, "index-worker", "joining a thread that sleeps", NULL, start_worker,
      join_index_worker},
     {"pthread-barrier", "lock", "meet_workers", NULL, NULL, "a barrier that another thread reaches late", make_barrier,
      arrive_late, meet_workers},
     {"stdio-lock", "lock", "log_request", NULL, "log-writer", "fprintf to a FILE that another thread has locked", open_log,
      hold_log, log_request},
     // It uses its processor while it waits for a lock, so both causes are correct.
-    {"spin-lock", "cpu|lock", "bump_counter", NULL, NULL, "pthread_spin_lock: waiting that computes", make_spinlock,
+    {"spin-lock", "cpu|lock", "bump_counter", NULL, NULL, "pthread_spin_lock: the waiting thread spins", make_spinlock,
      hold_spinlock, bump_counter},
-    {"pthread-once", "lock", "use_tables", NULL, NULL, "pthread_once while another thread is inside", NULL, load_elsewhere,
+    {"pthread-once", "lock", "use_tables", NULL, NULL, "pthread_once while another thread runs it", NULL, load_elsewhere,
      use_tables},
     {0},
 };
