@@ -24,7 +24,7 @@ class Scenario:
 
     @property
     def is_unseen(self):
-        """A random half that depends only on the name, by FNV-1a with 64 bits."""
+        """Whether it belongs to the unseen half. A hash of the name decides: FNV-1a with 64 bits."""
         value = 0xCBF29CE484222325
         for byte in self.name.encode():
             value = (value ^ byte) * 0x100000001B3 % 2**64

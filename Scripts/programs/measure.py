@@ -94,7 +94,7 @@ class Measurement:
                 status = session.finish()
                 if self.way != "run":
                     self.compare(bare[:1], (status,))
-                    # lagmond ends with what it watches, and writes its last lines.
+                    # lagmond exits after the program that it watches, and writes its last lines before.
                     session.attached.wait(timeout=10)
         self.judge(session)
         if session.left_behind:

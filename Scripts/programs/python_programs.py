@@ -26,7 +26,7 @@ class PythonWeb(HandlersOfOurs):
 
 
 class SynchronousWeb(PythonWeb):
-    # A handler may block by running an event loop of its own, because the server does not run in one.
+    # Handlers can also block by running an event loop, because the server itself does not run in one.
     others = ("/loop",)
 
 

@@ -38,7 +38,7 @@ class Reloading(Program):
 
 
 class Named(NameServer, Reloading):
-    """Its loops wait for each other while it reads its configuration, so only one stall is reported."""
+    """Its loops wait for each other while it reads its configuration, so a reload is one stall."""
 
     name = "named"
     needs = ("named",)
@@ -66,7 +66,7 @@ class Named(NameServer, Reloading):
 class Ngircd(Reloading):
     name = "ngircd"
     needs = ("ngircd",)
-    # It names its configuration.
+    # Its output contains the path of its configuration.
     output_is_same = False
 
     def command(self):

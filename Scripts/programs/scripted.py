@@ -90,7 +90,7 @@ class Webrick(HTTPProgram):
 
 
 class Unicorn(Rack):
-    """A Ruby server that handles each request in a process: a worker's loop has one listener."""
+    """A Ruby server whose worker processes handle one request at a time: a worker's loop has one listener."""
 
     name, is_known = "unicorn", True
     needs = ("unicorn", "wrk")
