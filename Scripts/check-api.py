@@ -20,7 +20,7 @@ MODULES = (
     "LagMonitorDelivery LagMonitorOTLP LagMonitorTestKit LagMonitorNIO LagMonitorLogging LagMonitorMetrics LagMonitorLifecycle "
     "LagMonitorConfiguration LagMonitorTracing LagMonitorHummingbird LagMonitorGRPC LagSymbols"
 ).split()
-# The compiler derives these conformances; a type does not declare them.
+# A type may have these conformances without a declaration.
 IMPLIED = {"Copyable", "Escapable", "Sendable", "SendableMetatype", "BitwiseCopyable"}
 
 

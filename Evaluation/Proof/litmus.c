@@ -3,9 +3,9 @@
 // The machine: an instruction may be performed (a load takes its value, a store becomes visible to all) at any time, even before an older instruction
 // of its thread, unless the architecture keeps the two in order. A load takes the value of an older store of its own thread to the same address,
 // even before that store is visible.
-//   x86-64 (TSO): only loads may pass older instructions, and only stores; nothing passes a locked instruction, including XCHG.
+//   x86-64 (TSO): only a load may pass an older instruction, and only if that is a store. Nothing passes a locked instruction, including XCHG.
 //   AArch64 (other-multi-copy atomic, no dependencies): an instruction may pass any older one except an access to the same address. Nothing passes an
-//   older LDAR. STLR passes nothing. LDAR does not pass an older STLR (LDAPR does). An atomic access with both orders is LDAR and STLR.
+//   older LDAR. STLR passes nothing. LDAR does not pass an older STLR (LDAPR does). An atomic access with both orders acts as both.
 // `run` checks that the compiler generates these instructions from CLagBeacon.
 //
 //     litmus NAME    prints the number of states and whether the forbidden outcome was reached; exits with 0 if that is as expected, else with 1.

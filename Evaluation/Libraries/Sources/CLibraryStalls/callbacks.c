@@ -19,7 +19,8 @@ static const char *make_names(void) {
     return NULL;
 }
 
-// Compares slowly, by every rotation of both. It may be inlined into the comparator, and counts as the comparator.
+// Compares slowly, by every rotation of both. It may be inlined into the comparator, or replace its frame (a tail call). In both cases it
+// counts as the comparator.
 static int weigh(const char *left, const char *right) {
     int difference = 0;
     for (int rotation = 0; rotation < 31; rotation++) {
