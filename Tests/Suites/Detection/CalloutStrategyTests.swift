@@ -52,6 +52,22 @@ struct CalloutStrategyTests {
         #expect(strategy.observe(work, at: start + 150 * millisecond, isTick: false) == .stalled)
     }
 
+    @Test func `a stretch that lasted for the threshold before the watchdog had a processor is a stall at once`() {
+        for (length, event) in [(149, RuleEvent.nothing), (150, .stalled), (400, .stalled)] as [(UInt64, RuleEvent)] {
+            var strategy = CalloutStrategy(rule: standardRule)
+            #expect(strategy.observe(BeaconReading(0, .waiting), at: start - 10 * millisecond) == .nothing)
+            #expect(strategy.observe(work, at: start + length * millisecond, isTick: false) == event)
+        }
+        // If the process could not run, it is not known how long the loop worked.
+        var stopped = CalloutStrategy(rule: standardRule)
+        let late = start + 400 * millisecond
+        let processPause = ProcessPause(from: start - millisecond, to: late, atLeast: 1, atMost: 1)
+        #expect(stopped.observe(work, at: late, processPause: processPause) == .nothing)
+        // Nor if the loop did not publish when it began.
+        var silent = CalloutStrategy(rule: standardRule)
+        #expect(silent.observe(BeaconReading(1, .beforeSources), at: late) == .nothing)
+    }
+
     /// Polls that are not timeouts: fast polls, or polls after a process pause.
     @Test func `time without timeouts is not a stall`() {
         var strategy = CalloutStrategy(rule: standardRule)

@@ -93,7 +93,7 @@ package struct CalloutStrategy: DetectionStrategy {
             )
         case .idle, .working:
             begin(observation, ignoreBefore: ignoreBefore)
-            return .nothing
+            return recordUnseenTimeouts(observation)
         }
     }
 
@@ -137,6 +137,17 @@ package struct CalloutStrategy: DetectionStrategy {
             observation.processPause
         )
         state = .working(interval, word: observation.reading.word, timeouts: 0)
+    }
+
+    /// A stretch that is seen for the first time may already have lasted for all timeouts, if the watchdog had no processor
+    /// meanwhile: by the time of the next observation it may be over. (Only if the loop itself published the beginning.)
+    private mutating func recordUnseenTimeouts(_ observation: Observation) -> RuleEvent {
+        guard case .working(let interval, let word, _) = state, observation.processPause == nil,
+            observation.reading.sampled == nil
+        else { return .nothing }
+        let passed = Int(clamping: interval.length(at: observation.now) / rule.intervalNanoseconds)
+        guard passed >= rule.timeouts else { return .nothing }
+        return update(interval, word, timeouts: rule.timeouts, isFirst: false, at: observation.now, counts: true)
     }
 
     /// A stretch of work that is seen for the first time.
