@@ -11,6 +11,7 @@ extension ELFFile {
         /// The offset of its name in the table's strings.
         let nameOffset: UInt32
         private let info: UInt8
+        private let other: UInt8
         let section: UInt16
         let address: UInt64
         let size: UInt64
@@ -18,12 +19,15 @@ extension ELFFile {
         fileprivate init(_ piece: LittleEndianBytes, at base: Int) {
             nameOffset = piece.u32(base)
             info = piece.u8(base + 4)
+            other = piece.u8(base + 5)
             section = piece.u16(base + 6)
             address = piece.u64(base + 8)
             size = piece.u64(base + 16)
         }
 
         var isLocal: Bool { info >> 4 == 0 }
+        /// Whether other files cannot refer to it (`STV_INTERNAL`, `STV_HIDDEN`); linkers make such symbols local.
+        var isHidden: Bool { (1...2).contains(other & 3) }
         /// Whether it is the name of the source file of the symbols after it.
         var isFile: Bool { info & 0xf == 4 }
         var isInSection: Bool { section != Self.undefinedSection && section < Self.reservedSections }
@@ -53,12 +57,15 @@ extension ELFFile {
     }
 
     /// The name of a symbol; empty if it cannot be read.
-    func name(of symbol: Symbol, in table: Section) -> [UInt8] {
+    func name(of symbol: Symbol, in table: Section) -> [UInt8] { name(at: symbol.nameOffset, in: table) }
+
+    /// - Parameter nameOffset: in the table's strings.
+    func name(at nameOffset: UInt32, in table: Section) -> [UInt8] {
         guard table.link < sections.count else { return [] }
         let strings = sections[Int(table.link)]
-        let (place, overflow) = strings.offset.addingReportingOverflow(UInt64(symbol.nameOffset))
+        let (place, overflow) = strings.offset.addingReportingOverflow(UInt64(nameOffset))
         let rest = min(
-            strings.size.saturatingDifference(UInt64(symbol.nameOffset)),
+            strings.size.saturatingDifference(UInt64(nameOffset)),
             source.size.saturatingDifference(place),
             Self.maximumSymbolNameBytes
         )

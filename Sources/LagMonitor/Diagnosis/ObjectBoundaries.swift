@@ -1,28 +1,38 @@
 internal import LagModel
 
-/// Where one object file's functions end and the next one's begin, from the padding in `.eh_frame`.
+/// Where one object file's functions end and the next one's begin.
 ///
-/// Assemblers pad each function's entry to four bytes, and an object's last one to eight (GNU as `dw2gencfi.c`, LLVM
-/// `MCDwarf.cpp`). GNU ld appends the objects' entries in the order of the objects and keeps the padding (`elf-eh-frame.c`):
+/// Assemblers pad each function's entry in `.eh_frame` to four bytes, and an object's last one to eight (GNU as `dw2gencfi.c`,
+/// LLVM `MCDwarf.cpp`). GNU ld appends the objects' entries in the order of the objects and keeps the padding (`elf-eh-frame.c`):
 ///
 ///     ends at 8n + 4                 the next function belongs to the same object
 ///     four bytes more than needed    the object's last function
 ///     ends at 8n                     unknown
 ///
-/// gold, lld and mold pad each entry to eight: in their programs the padding shows nothing, and there are no names of object
-/// files either.
+/// gold and lld pad each entry to eight. In their programs the padding between the functions (``Linker``) shows where the
+/// sections of objects end.
 struct ObjectBoundaries {
     enum End {
         /// The next function is of the same object.
         case goesOn
-        /// The object's last function.
+        /// The last function of the object, or of its section.
         case isLast
         case isOpen
     }
 
     struct Function {
         let address: UInt64
-        let end: End
+        fileprivate let size: UInt64
+        fileprivate(set) var end: End
+    }
+
+    /// The functions of one section, or of several if their ends are not known.
+    struct Section {
+        let functions: ClosedRange<UInt64>
+        /// Those that are certainly in the same section as the one that was asked for.
+        let joined: ClosedRange<UInt64>
+        /// Whether one section has several functions: the object was not compiled with `-ffunction-sections`.
+        let hasSeveralFunctions: Bool
     }
 
     private static let maximumBytes: UInt64 = 64 << 20
@@ -31,13 +41,19 @@ struct ObjectBoundaries {
     private static let lastPadding = 4
     /// `DW_CFA_GNU_args_size`: its operand may be zero, like padding.
     private static let argumentsSize: UInt8 = 0x2e
+    /// Compilers and linkers align code to at most this.
+    private static let maximumPadding: UInt64 = 63
+    private static let codePieceBytes = 1 << 18
 
     /// In the order of the objects.
     private(set) var functions: [Function] = []
+    /// Whether ``End/isLast`` means the end of an object, and not only that of its section.
+    let areOfObjects: Bool
 
-    /// Reads the section once: some milliseconds for ten thousand functions.
+    /// Reads the section once: some milliseconds for ten thousand functions; for other linkers than GNU ld also the code.
     /// - Parameter file: the file with the code; a separate debug file has none.
-    init(in file: borrowing ELFFile) {
+    init(in file: borrowing ELFFile, by linker: Linker) {
+        areOfObjects = linker == .gnu
         guard let section = file.sections(named: [".eh_frame"]).first, section.type != ELFFile.SectionType.noBits,
             section.size <= Self.maximumBytes, let bytes = file.source.bytes(at: section.offset, count: Int(section.size))
         else { return }
@@ -47,7 +63,7 @@ struct ObjectBoundaries {
         while offset + 8 <= entries.count, functions.count < Self.maximumFunctions {
             let length = Int(entries.u32(offset))
             let next = offset + 4 + length
-            guard length >= 4, next <= entries.count else { return }
+            guard length >= 4, next <= entries.count else { break }
             defer { offset = next }
             guard entries.u32(offset + 4) != 0, length > Self.headerBytes - 4 else { continue }
             let distance = UInt64(bitPattern: Int64(Int32(bitPattern: entries.u32(offset + 8))))
@@ -55,7 +71,56 @@ struct ObjectBoundaries {
             let instructions = bytes[(offset + Self.headerBytes)..<next].dropFirst(Int(entries.u8(offset + Self.headerBytes - 1)))
             let code = instructions.reversed().drop { $0 == 0 }
             let isPadded = instructions.count - code.count >= Self.lastPadding && code.first != Self.argumentsSize
-            functions.append(Function(address: address, end: next % 8 != 0 ? .goesOn : isPadded ? .isLast : .isOpen))
+            let end: End = !areOfObjects ? .isOpen : next % 8 != 0 ? .goesOn : isPadded ? .isLast : .isOpen
+            functions.append(Function(address: address, size: UInt64(entries.u32(offset + 12)), end: end))
         }
+        if !areOfObjects { findEnds(in: file, linker) }
+    }
+
+    private mutating func findEnds(in file: borrowing ELFFile, _ linker: Linker) {
+        functions.sort { $0.address < $1.address }
+        var piece: (start: UInt64, bytes: [UInt8]) = (0, [])
+        for place in functions.indices.dropLast() {
+            let start = functions[place].address.saturatingSum(functions[place].size)
+            let next = functions[place + 1].address
+            guard start <= next, next - start <= Self.maximumPadding,
+                let section = file.codeSection(at: functions[place].address),
+                file.sections[section].contains(next)
+            else { continue }
+            if start < piece.start || next - piece.start > piece.bytes.count {
+                piece = (start, file.code(at: start, count: Self.codePieceBytes))
+            }
+            guard next - piece.start <= piece.bytes.count else { continue }
+            let padding = Array(piece.bytes[Int(start - piece.start)..<Int(next - piece.start)])
+            functions[place].end = linker.end(padding: padding)
+        }
+    }
+
+    /// The section of a function; nil if it is not known.
+    func section(around address: UInt64) -> Section? {
+        var (low, high) = (0, functions.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if functions[middle].address < address { low = middle + 1 } else { high = middle }
+        }
+        guard low < functions.count, functions[low].address == address else { return nil }
+        var (first, last, firstJoined, lastJoined) = (low, low, low, low)
+        var isJoined = true
+        while first > 0, functions[first - 1].end != .isLast {
+            isJoined = isJoined && functions[first - 1].end == .goesOn
+            first -= 1
+            if isJoined { firstJoined = first }
+        }
+        isJoined = true
+        while last + 1 < functions.count, functions[last].end != .isLast {
+            isJoined = isJoined && functions[last].end == .goesOn
+            last += 1
+            if isJoined { lastJoined = last }
+        }
+        return Section(
+            functions: functions[first].address...functions[last].address,
+            joined: functions[firstJoined].address...functions[lastJoined].address,
+            hasSeveralFunctions: functions[first...last].contains { $0.end == .goesOn }
+        )
     }
 }

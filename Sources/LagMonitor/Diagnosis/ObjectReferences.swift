@@ -12,7 +12,7 @@ internal import LagModel
 /// bytes lead to one only by accident: one position in a million, in a program with a thousand such symbols. Functions that refer
 /// to objects of different origins are left out.
 struct ObjectReferences {
-    private struct Function {
+    struct Function {
         let address: UInt64
         let size: UInt64
         let section: UInt16
@@ -21,60 +21,62 @@ struct ObjectReferences {
     /// Longer functions are read up to here.
     private static let maximumFunctionBytes: UInt64 = 1 << 16
     /// The limit for all functions together.
-    private static let maximumBytes = 16 << 20
-    private static let maximumFunctions = 1 << 16
-    private static let maximumVariables = 1 << 20
+    static let maximumBytes = 16 << 20
+    static let maximumFunctions = 1 << 16
 
     private(set) var anchors: [ObjectFiles.Anchor] = []
 
     /// Reads the symbol table once, and the code of the functions.
     /// - Parameters:
     ///   - code: the file with the code.
-    ///   - known: local functions.
-    ///   - origins: the origins of the object files, which are those whose names precede the first symbol that is not local.
-    ///   - unnamed: the object with the functions that the linker made local; nil: none.
     ///   - isOpen: whether the origin of the function at an address is not known yet.
     init(
         in file: borrowing ELFFile,
         table: ELFFile.Section,
         code: borrowing ELFFile,
-        known: [ObjectFiles.Anchor],
-        origins: [CodeOrigin],
-        unnamed: Int?,
+        locals: LocalSymbols,
         isOpen: (UInt64) -> Bool
     ) {
         guard code.isX86 else { return }
-        var targets: [UInt64: Int] = [:]
-        for anchor in known { targets[anchor.address] = anchor.file }
-        var functions: [Function] = []
-        var object = -1
-        var areLocal = true
-        file.forEachSymbol(of: table) { symbol in
-            if !symbol.isLocal { areLocal = false }
-            if areLocal {
-                if symbol.isFile { object += 1 }
-                guard symbol.isVariable, origins.indices.contains(object), object != unnamed,
-                    targets.count < Self.maximumVariables
-                else { return true }
-                targets[symbol.address] = object
-            } else if !symbol.isLocal, symbol.isFunction, symbol.size > 0, isOpen(symbol.address) {
-                functions.append(Function(address: symbol.address, size: symbol.size, section: symbol.section))
-            }
-            return functions.count < Self.maximumFunctions
-        }
+        let places = locals.referable(in: file, table: table)
         var left = Self.maximumBytes
+        let functions = Self.functions(in: file, table) { !$0.isLocal && isOpen($0.address) }
         for function in functions where left > 0 {
-            let bytes = code.code(at: function.address, count: Int(min(function.size, Self.maximumFunctionBytes)))
-            left -= bytes.count
-            let objects = Self.targets(of: bytes, at: function.address).compactMap { targets[$0] }
-            let named = Set(objects.map { origins[$0] })
-            guard let first = objects.first, named.count == 1 else { continue }
+            let found = Self.targets(of: function, in: code, left: &left).compactMap {
+                places[$0].flatMap { locals.symbols[$0].object }
+            }
+            let named = Set(found.map { locals.origins[$0] })
+            guard let first = found.first, named.count == 1 else { continue }
             anchors.append(ObjectFiles.Anchor(address: function.address, file: first, section: function.section))
         }
     }
 
+    /// At most ``maximumFunctions``.
+    static func functions(
+        in file: borrowing ELFFile,
+        _ table: ELFFile.Section,
+        where isRequested: (ELFFile.Symbol) -> Bool
+    ) -> [Function] {
+        var functions: [Function] = []
+        file.forEachSymbol(of: table) { symbol in
+            if symbol.isFunction, symbol.size > 0, isRequested(symbol) {
+                functions.append(Function(address: symbol.address, size: symbol.size, section: symbol.section))
+            }
+            return functions.count < maximumFunctions
+        }
+        return functions
+    }
+
+    /// - Parameter left: how many more bytes may be read; without any, there are no targets.
+    static func targets(of function: Function, in code: borrowing ELFFile, left: inout Int) -> [UInt64] {
+        guard left > 0 else { return [] }
+        let bytes = code.code(at: function.address, count: Int(min(function.size, maximumFunctionBytes)))
+        left -= bytes.count
+        return targets(of: bytes, at: function.address)
+    }
+
     /// The destinations of relative operands.
-    static func targets(of code: [UInt8], at address: UInt64) -> [UInt64] {
+    private static func targets(of code: [UInt8], at address: UInt64) -> [UInt64] {
         guard code.count > 4 else { return [] }
         let bytes = LittleEndianBytes(code)
         var targets: [UInt64] = []

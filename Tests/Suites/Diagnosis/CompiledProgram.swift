@@ -9,6 +9,7 @@ enum Compiler {
     static let swift = find("swiftc")
     /// GNU's linker, which the C compiler uses with `-fuse-ld=bfd`.
     static let gnuLinker = find("ld.bfd")
+    static let lld = find("ld.lld")
 
     private static func find(_ name: String) -> String? {
         let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
@@ -69,6 +70,26 @@ struct CompiledProgram {
         let frames: [StallRecord.Frame]
         var print: Fingerprint { Fingerprint(frames: frames.map { ($0, true) }) }
         var appSymbols: [String] { frames.filter { $0.inApp == true }.compactMap(\.symbol) }
+    }
+
+    /// The origins of functions of a program that is compiled.
+    static func origins(of functions: [String], in folder: String, _ name: String) throws -> [String: CodeOrigin] {
+        let table = try Compiler.run("/usr/bin/env", ["nm", name], in: folder).split(separator: "\n").map {
+            $0.split(separator: " ")
+        }
+        var symbolizer = Symbolizer(debugRoot: folder)
+        var origins: [String: CodeOrigin] = [:]
+        for function in functions {
+            let line = try #require(table.first { $0.last == Substring(function) })
+            let query = SymbolQuery(
+                modulePath: "\(folder)/\(name)",
+                buildID: "",
+                offset: try #require(UInt64(line[0], radix: 16)) + 1,
+                isReturnAddress: false
+            )
+            origins[function] = try #require(symbolizer.resolve([query])[0]).origin
+        }
+        return origins
     }
 
     /// Its folder; deleted with the last program in it.

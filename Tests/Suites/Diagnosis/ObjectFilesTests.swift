@@ -165,18 +165,6 @@ struct ObjectFilesTests {
 
     private static let emptyText = [UInt8](repeating: 0x90, count: Int(SyntheticELF.textSize))
 
-    /// Entries of `.eh_frame`, each with its instruction bytes, including padding.
-    private static func unwind(_ functions: [(address: UInt64, instructions: [UInt8])]) -> [UInt8] {
-        func little(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.littleEndian) { Array($0) } }
-        var bytes = little(20) + little(0) + Array("\u{1}zR\0\u{1}x\u{10}\u{1}\u{1b}\u{c}\u{7}\u{8}".utf8) + [0x90, 1, 0, 0]
-        for (address, instructions) in functions {
-            let place = SyntheticELF.unwindAddress + UInt64(bytes.count) + 8
-            bytes += little(UInt32(13 + instructions.count)) + little(UInt32(bytes.count + 4))
-            bytes += little(UInt32(truncatingIfNeeded: Int64(address) - Int64(place))) + little(16) + [0] + instructions
-        }
-        return bytes + little(0)
-    }
-
     @Test func `the padding of unwind entries shows where objects end`() throws {
         /// They follow 17 bytes.
         let short: [UInt8] = [0, 0, 0]
@@ -184,7 +172,7 @@ struct ObjectFilesTests {
         let padded: [UInt8] = [0, 0, 0, 0, 0, 0, 0]
         func origins(_ instructions: [String: [UInt8]], others: [UInt8]) throws -> [String: CodeOrigin] {
             let functions = Self.border.filter { $0.type == 2 }.sorted { $0.value < $1.value }
-            let unwind = Self.unwind(functions.map { ($0.value, instructions[$0.name] ?? others) })
+            let unwind = SyntheticELF.unwind(functions.map { ($0.value, instructions[$0.name] ?? others) })
             return try Self.origins(Self.border, text: Self.emptyText, unwind: unwind)
         }
         // The first of 20 bytes, after 24, ends at 8n + 4.
@@ -197,6 +185,31 @@ struct ObjectFilesTests {
         #expect(last["deflate"] == .packaged && last["flush"] == .packaged && last["crc"] == .packaged, "\(last)")
         let open = try origins([:], others: long)
         #expect(Set(open.filter { $0.key != "checkout" && $0.key != "longest_match" }.values) == [.between], "\(open)")
+    }
+
+    /// `price` is of an own object without local functions; the name of that object follows shop.c's.
+    @Test func `an own object without a local function is the next one`() throws {
+        let padded: [UInt8] = [0, 0, 0, 0, 0, 0, 0]
+        let open: [UInt8] = [0x41, 0x0e, 0x10, 0x02, 0x41, 0x0e, 0x08]
+        func origins(_ objects: [String]) throws -> [String: CodeOrigin] {
+            let symbols =
+                [Self.object("shop.c"), Self.local("checkout", 0x1100)] + objects.map(Self.object)
+                + [
+                    Self.object("deflate.o"), Self.local("longest_match", 0x1280), Self.object(""), Self.global("price", 0x1140),
+                    Self.global("report", 0x1180), Self.global("deflate", 0x11c0), Self.global("flush", 0x1200),
+                ]
+            let functions = symbols.filter { $0.type == 2 }.sorted { $0.value < $1.value }
+            let ends = ["checkout", "price"]
+            let unwind = SyntheticELF.unwind(functions.map { ($0.value, ends.contains($0.name) ? padded : open) })
+            return try Self.origins(symbols, text: Self.emptyText, unwind: unwind)
+        }
+        let next = try origins(["price.c"])
+        #expect(next["checkout"] == .own && next["price"] == .between, "\(next)")
+        #expect(next["report"] == .packaged && next["deflate"] == .packaged && next["flush"] == .packaged, "\(next)")
+        // It may be anywhere among the packaged ones; it is one of two.
+        for objects in [["trees.o", "price.c"], ["price.c", "refund.c"]] {
+            #expect(try origins(objects)["flush"] == .between, "\(objects)")
+        }
     }
 
     /// What the compilers and binutils of this machine produce.
@@ -220,26 +233,13 @@ struct ObjectFilesTests {
         try Compiler.run(compiler, ["-O1", "-c", "shop.c", "-o", "shop.o"], in: folder)
         try run("strip", "-g", "\(folder)/library.o")
         try Compiler.run(compiler, ["-fuse-ld=bfd", "shop.o", "library.o", "-o", "shop"], in: folder)
-        let table = try Compiler.run("/usr/bin/env", ["nm", "shop"], in: folder).split(separator: "\n").map {
-            $0.split(separator: " ")
-        }
-        func origin(_ name: String) throws -> CodeOrigin {
-            let line = try #require(table.first { $0.last == Substring(name) })
-            let query = SymbolQuery(
-                modulePath: "\(folder)/shop",
-                buildID: "",
-                offset: try #require(UInt64(line[0], radix: 16)) + 1,
-                isReturnAddress: false
-            )
-            var symbolizer = Symbolizer(debugRoot: folder)
-            return try #require(symbolizer.resolve([query])[0]).origin
-        }
-        #expect(try origin("inner") == .packaged)
-        #expect(try origin("checkout") == .own)
+        let origins = try CompiledProgram.origins(of: ["inner", "outer", "checkout"], in: folder, "shop")
+        #expect(origins["inner"] == .packaged)
+        #expect(origins["checkout"] == .own)
         #if arch(x86_64)
-            #expect(try origin("outer") == .packaged)
+            #expect(origins["outer"] == .packaged)
         #else
-            #expect(try origin("outer") != .own)
+            #expect(origins["outer"] != .own)
         #endif
     }
 }

@@ -27,6 +27,8 @@ struct SyntheticELF {
     /// A section `.eh_frame` at ``unwindAddress``; empty: none.
     var unwind: [UInt8] = []
     static let unwindAddress: UInt64 = 0x8000
+    /// Sections that show the linker, at the end of the table.
+    var linker: [(name: String, content: [UInt8])] = []
     /// How many more sections with code there are, all empty.
     var emptyCodeSections = 0
 
@@ -47,18 +49,22 @@ struct SyntheticELF {
         let tableOffset = 64
         let stringsOffset = tableOffset + table.count
         let noteOffset = (stringsOffset + strings.count + 3) / 4 * 4
-        let sectionNames = Array("\0.eh_frame\0".utf8)
+        let sectionNames = Array("\0.eh_frame\0\(linker.map { $0.name + "\0" }.joined())".utf8)
+        let linkerContent = linker.flatMap(\.content)
         let unwindOffset = (noteOffset + note.count + 7) / 8 * 8
         let namesOffset = unwindOffset + unwind.count
         let textOffset = namesOffset + sectionNames.count
-        let sectionsOffset = (textOffset + text.count + 7) / 8 * 8
+        let linkerOffset = textOffset + text.count
+        let sectionsOffset = (linkerOffset + linkerContent.count + 7) / 8 * 8
         var file: [UInt8] = [0x7f, 0x45, 0x4c, 0x46, 2, 1, 1] + [UInt8](repeating: 0, count: 9)
         file += little(UInt16(3)) + little(UInt16(62)) + little(UInt32(1)) + little(entry) + little(UInt64(0))
         file += little(UInt64(sectionsOffset)) + little(UInt32(0)) + little(UInt16(64)) + little(UInt16(56)) + little(UInt16(0))
-        file += little(UInt16(64)) + little(UInt16(7 + emptyCodeSections)) + little(UInt16(6))
+        file += little(UInt16(64)) + little(UInt16(7 + emptyCodeSections + linker.count)) + little(UInt16(6))
         file += table + strings
         file += [UInt8](repeating: 0, count: noteOffset - file.count) + note
-        file += [UInt8](repeating: 0, count: unwindOffset - file.count) + unwind + sectionNames + text
+        file +=
+            [UInt8](repeating: 0, count: unwindOffset - file.count) + unwind + sectionNames + text
+            + linkerContent
         file += [UInt8](repeating: 0, count: sectionsOffset - file.count)
         file += section(type: 0, address: 0, offset: 0, size: 0, link: 0, entry: 0)
         file += section(
@@ -86,7 +92,39 @@ struct SyntheticELF {
         for _ in 0..<emptyCodeSections {
             file += section(type: 1, address: 0, offset: 0, size: 0, link: 0, entry: 0, flags: 4)
         }
+        var (offset, name) = (linkerOffset, 11)
+        for section in linker {
+            file += self.section(
+                type: 1,
+                address: 0,
+                offset: UInt64(offset),
+                size: UInt64(section.content.count),
+                link: 0,
+                entry: 0,
+                name: UInt32(name)
+            )
+            offset += section.content.count
+            name += section.name.utf8.count + 1
+        }
         return file
+    }
+
+    /// Entries of `.eh_frame`, each for 16 bytes of code, with its instruction bytes, including padding.
+    /// - Parameter alignment: the linker pads them to this; 4: it leaves them as they are.
+    static func unwind(
+        _ functions: [(address: UInt64, instructions: [UInt8])],
+        entriesOf alignment: Int = 4
+    ) -> [UInt8] {
+        func little(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.littleEndian) { Array($0) } }
+        var bytes = little(20) + little(0) + Array("\u{1}zR\0\u{1}x\u{10}\u{1}\u{1b}\u{c}\u{7}\u{8}".utf8) + [0x90, 1, 0, 0]
+        for (address, instructions) in functions {
+            let place = unwindAddress + UInt64(bytes.count) + 8
+            let rest = alignment - 1 - (17 + instructions.count + alignment - 1) % alignment
+            let instructions = instructions + [UInt8](repeating: 0, count: rest)
+            bytes += little(UInt32(13 + instructions.count)) + little(UInt32(bytes.count + 4))
+            bytes += little(UInt32(truncatingIfNeeded: Int64(address) - Int64(place))) + little(16) + [0] + instructions
+        }
+        return bytes + little(0)
     }
 
     private func section(

@@ -1,0 +1,131 @@
+internal import LagModel
+
+extension LocalSymbols {
+    /// What separates objects: references between functions and local symbols.
+    private struct References {
+        /// For each function: its address, its place among the symbols if it is local, and the places that it refers to.
+        var functions: [(address: UInt64, place: Int?, places: [Int])] = []
+        /// For each place: the functions that refer to it.
+        var functionsByPlace: [Int: [Int]] = [:]
+    }
+
+    /// Separates the own objects from packaged ones that follow without a name, as gold and lld write them:
+    ///
+    ///     FILE shop.c
+    ///     FUNC checkout          0x1100
+    ///     OBJECT total           0x4000
+    ///     FUNC refund            0x1140, the last one before the linker's padding
+    ///     FUNC longest_match     0x1200: of an object without a name
+    ///
+    /// An object's symbols are together, and so is its code. The first function is of the named object, and so is the code in the
+    /// same section; what refers to the same local symbols; and each symbol before one of these. What is behind the end of the
+    /// last one's section, and not among these symbols, is of another object.
+    ///
+    /// Objects that were compiled with `-ffunction-sections` stay as they are: each of their functions has a section. So does
+    /// everything in a program with very much code. Reads the functions' code once.
+    mutating func separate(
+        in file: borrowing ELFFile,
+        table: ELFFile.Section,
+        code: borrowing ELFFile,
+        at boundaries: ObjectBoundaries
+    ) {
+        guard let references = references(in: file, table, code) else { return }
+        let (areNamed, lastFunctions) = named(by: references, boundaries) { nameOffset in
+            ObjectName.isInitialiser(file.name(at: nameOffset, in: table))
+        }
+        var separated: [CodeOrigin] = []
+        var start = 0
+        for (object, origin) in origins.enumerated() {
+            // A number for the object, and one for those without a name.
+            separated += [origin, .unknown]
+            var end = start
+            while end < symbols.count, symbols[end].object == object { end += 1 }
+            defer { start = end }
+            let places = start..<end
+            if origin == .unknown, separated.contains(.own) {
+                // The start-up code behind all others has no functions.
+                separated[2 * object + 1] = .packaged
+                for place in places { symbols[place].object = 2 * object + 1 }
+                continue
+            }
+            for place in places { symbols[place].object = 2 * object }
+            guard let last = places.last(where: { areNamed[$0] }),
+                let section = lastFunctions[object].flatMap({ boundaries.section(around: $0) }),
+                let next = places[(last + 1)...].first(where: {
+                    symbols[$0].isFunction && symbols[$0].address > section.functions.upperBound
+                })
+            else { continue }
+            separated[2 * object + 1] = .packaged
+            for place in (last + 1)..<end { symbols[place].object = place < next ? nil : 2 * object + 1 }
+        }
+        origins = separated
+        unnamed = unnamed.map { 2 * $0 }
+    }
+
+    /// Nil if there is too much code.
+    private func references(
+        in file: borrowing ELFFile,
+        _ table: ELFFile.Section,
+        _ code: borrowing ELFFile
+    ) -> References? {
+        let places = referable(in: file, table: table)
+        let functions = ObjectReferences.functions(in: file, table) { _ in true }
+        guard functions.count < ObjectReferences.maximumFunctions else { return nil }
+        var references = References()
+        var left = ObjectReferences.maximumBytes
+        for (index, function) in functions.enumerated() {
+            let targets = ObjectReferences.targets(of: function, in: code, left: &left)
+            guard left > 0 else { return nil }
+            let found = targets.compactMap { places[$0] }
+            let place = places[function.address].flatMap { symbols[$0].isFunction ? $0 : nil }
+            references.functions.append((function.address, place, found))
+            for place in found { references.functionsByPlace[place, default: []].append(index) }
+        }
+        return references
+    }
+
+    /// Which symbols are of the named objects, and by object the address of the last function that is.
+    /// - Parameter isInitialiser: by the offset of a function's name.
+    private func named(
+        by references: References,
+        _ boundaries: ObjectBoundaries,
+        _ isInitialiser: (UInt32) -> Bool
+    ) -> (symbols: [Bool], lastFunctions: [Int: UInt64]) {
+        var areNamed = [Bool](repeating: false, count: symbols.count)
+        var isKnown = [Bool](repeating: false, count: references.functions.count)
+        var lastFunctions: [Int: UInt64] = [:]
+        var found: [Int] = []
+        func name(_ place: Int, of object: Int) {
+            guard !areNamed[place], symbols[place].object == object else { return }
+            areNamed[place] = true
+            found.append(place)
+            guard symbols[place].isFunction else { return }
+            lastFunctions[object] = max(lastFunctions[object] ?? 0, symbols[place].address)
+        }
+        var section: ObjectBoundaries.Section?
+        var object: Int?
+        for (place, symbol) in symbols.enumerated() where symbol.isFunction {
+            if let new = symbol.object, new != object, !isInitialiser(symbol.nameOffset) {
+                object = new
+                section = origins[new] == .own ? boundaries.section(around: symbol.address) : nil
+                if section?.hasSeveralFunctions == false { section = nil }
+            }
+            if let object, section?.joined.contains(symbol.address) == true { name(place, of: object) }
+        }
+        var functionsByPlace = references.functionsByPlace
+        for (index, function) in references.functions.enumerated() {
+            if let place = function.place { functionsByPlace[place, default: []].append(index) }
+        }
+        while let place = found.popLast() {
+            guard let object = symbols[place].object else { continue }
+            for index in functionsByPlace[place] ?? [] where !isKnown[index] {
+                let function = references.functions[index]
+                if let place = function.place, symbols[place].object != object { continue }
+                isKnown[index] = true
+                lastFunctions[object] = max(lastFunctions[object] ?? 0, function.address)
+                for place in function.places + [function.place].compactMap({ $0 }) { name(place, of: object) }
+            }
+        }
+        return (areNamed, lastFunctions)
+    }
+}
