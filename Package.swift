@@ -122,7 +122,7 @@ let package = Package(
         layer("LagRunLoop", "RunLoop", ["LagModel", "LagActivity"]),
         layer("LagCapture", "Capture", ["LagModel", "LagActivity", "CLibunwind"]),
         layer("LagDetection", "Detection", ["LagModel", "LagActivity", "LagCapture", "CLibunwind"]),
-        layer("LagDiagnosis", "Diagnosis", ["LagModel"]),
+        layer("LagDiagnosis", "Diagnosis", ["CLibunwind", "LagModel"]),
         layer("LagOutput", "Output", ["LagModel"]),
         .target(
             name: "LagMonitor",

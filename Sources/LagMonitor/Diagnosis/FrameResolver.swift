@@ -35,6 +35,11 @@ package struct FrameResolver: Sendable {
     /// The function at an address by its lines, without its name in the symbol table; nil if its module has no lines.
     package mutating func line(of query: SymbolQuery) -> ResolvedFrame? { lines?.levels(for: [query]).first?.last }
 
+    /// ``Symbolizer/successor(of:)``
+    package mutating func successor(of function: SymbolQuery) -> ResolvedFrame? {
+        symbolizer.successor(of: function).map { ResolvedFrame($0) }
+    }
+
     /// Ends the child that looks up lines, if there is one; the next query that needs it starts another.
     package mutating func close() { lines?.close() }
 

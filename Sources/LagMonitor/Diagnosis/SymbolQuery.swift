@@ -33,6 +33,8 @@ package struct ResolvedSymbol: Sendable, Hashable {
     package var symbolOffset: UInt64
     /// The ELF virtual address of the function's start.
     package var start: UInt64
+    /// The function's bytes; 0: not known.
+    package var size: UInt64 = 0
     /// Functions of other names have the same code: identical functions that the linker has folded (`--icf`) or the compiler has
     /// merged. It is not known which of them was called.
     package var isFolded = false

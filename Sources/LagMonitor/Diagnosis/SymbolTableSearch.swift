@@ -13,6 +13,8 @@ struct SymbolTableSearch {
         let otherNames: [[UInt8]]
         /// The function's first address.
         let start: UInt64
+        /// Its bytes; 0: not known.
+        let size: UInt64
     }
 
     /// Values of elf(5).
@@ -199,7 +201,13 @@ struct SymbolTableSearch {
             names[candidate.allNameOffsets] = name
             guard !name.plainest.isEmpty else { continue }
             found.append(
-                Found(address: address, rawName: name.plainest, otherNames: name.others, start: candidate.start)
+                Found(
+                    address: address,
+                    rawName: name.plainest,
+                    otherNames: name.others,
+                    start: candidate.start,
+                    size: candidate.size
+                )
             )
         }
         return found

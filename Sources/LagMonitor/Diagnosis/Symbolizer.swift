@@ -36,7 +36,7 @@ package struct Symbolizer: Sendable {
     private typealias Key = SymbolCache<Entry>.Key
 
     private let demangler = Demangler()
-    private let files: SymbolFiles
+    let files: SymbolFiles
     private var cache: SymbolCache<Entry>
     private var replaced = ReplacedFiles()
     /// Other code that is linked into a module.
@@ -131,6 +131,7 @@ package struct Symbolizer: Sendable {
             mangled: name == rawName ? nil : rawName,
             symbolOffset: found.address - found.start,
             start: found.start,
+            size: found.size,
             isFolded: isFolded,
             isOfRuntime: CompiledLibraries.holds(rawName, in: linked.languages ?? [])
                 || linked.cLibrary?.holds(found.start, names: [rawName] + otherNames) == true

@@ -46,6 +46,8 @@ extension StallRecord {
         package var isForwarder = false
         /// Whether it may belong to a library that was linked into the same file. Not written to lines.
         package var isDoubtful = false
+        /// Whether the caller's instruction names it, so it is not a callback. Not written to lines.
+        package var isCalledDirectly = false
 
         public init(
             pc: UInt64,

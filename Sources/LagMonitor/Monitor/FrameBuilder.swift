@@ -6,6 +6,9 @@ internal import LagOutput
 /// Turns captured frames into a record's frames: their modules, functions and, if requested, lines. Reporter thread only; may
 /// block and allocate.
 struct FrameBuilder {
+    /// Each may cost a pass over the module's symbols.
+    private static let maximumTailCalls = 4
+
     private let modules: ModuleMap
     private var resolver: FrameResolver
     private let languages: (any LanguageFrameSource)?
@@ -72,7 +75,8 @@ struct FrameBuilder {
     ) -> [[StallRecord.Frame]] {
         var names = names[...]
         var origins: [Origin?] = []
-        var callee: (module: String, symbol: String?)?
+        var callee: Callee?
+        var directlyCalled: [Int] = []
         var frames: [[StallRecord.Frame]] = zip(captured, modules).map { captured, module in
             origins.append(nil)
             let next = callee
@@ -82,13 +86,13 @@ struct FrameBuilder {
             let levels = names.removeFirst()
             var frames = (levels.isEmpty ? [ResolvedFrame()] : levels).map { Self.frame(captured, module, $0, rules) }
             // Where frames are left out, the called function may be one of them.
-            if withTailCalls, let next, let caller = levels.last, let called = Self.called(by: caller, before: next, module),
-                let known = withFile(called, of: caller, module),
-                let tailCall = Self.tailCall(captured, module, known, rules)
-            {
-                frames.insert(tailCall, at: 0)
+            if withTailCalls, let next, let caller = levels.last {
+                for tailCall in tailCalls(captured, of: caller, before: next, module, rules) { frames.insert(tailCall, at: 0) }
             }
-            callee = (module.path, levels.last?.simplified)
+            if let start = next?.start, next?.module == module.path, levels.last?.callees.first?.start == start {
+                directlyCalled.append(origins.count - 2)
+            }
+            callee = Callee(module: module.path, symbol: levels.last?.simplified, start: levels.last?.start)
             let isOwn = frames.contains { $0.inApp == true && $0.file != nil }
             let lacksLines =
                 levels.last?.lacksLines == true && !rules.isNamedOwn(modulePath: module.path, symbol: levels.last?.simplified)
@@ -107,27 +111,43 @@ struct FrameBuilder {
         for index in Self.doubtfulFrames(origins) {
             for level in frames[index].indices { frames[index][level].isDoubtful = true }
         }
+        for index in directlyCalled { frames[index][frames[index].count - 1].isCalledDirectly = true }
         return frames
     }
 
-    /// The function that `caller` has called and that went on with a jump: the next frame is another function's.
-    /// - Parameter next: the function of the next frame towards the leaf.
-    static func called(
-        by caller: ResolvedFrame,
-        before next: (module: String, symbol: String?),
-        _ module: ModuleInfo
-    ) -> ResolvedFrame? {
-        guard let called = caller.callees.first else { return nil }
+    /// The functions that went on with a jump between `caller` and the next frame, in the order of their calls: the one that
+    /// `caller` has called, and those to which it and its successors can only have jumped.
+    private mutating func tailCalls(
+        _ captured: FrameBuffer.Frame,
+        of caller: ResolvedFrame,
+        before next: Callee,
+        _ module: ModuleInfo,
+        _ rules: InAppRules
+    ) -> [StallRecord.Frame] {
+        var frames: [StallRecord.Frame] = []
+        var called = caller.callees.first
         // A function without a name may be the same. Parts that the compiler splits off a function have its simplified name.
-        guard next.module != module.path || (next.symbol != nil && next.symbol != called.simplified) else { return nil }
-        return called
+        while let function = called, frames.count < Self.maximumTailCalls,
+            next.module != module.path || (next.symbol != nil && next.symbol != function.simplified),
+            let known = withFile(function, of: caller, module),
+            let frame = Self.tailCall(captured, module, known, rules), !frames.contains(where: { $0.symbol == frame.symbol })
+        {
+            frames.append(frame)
+            called = Self.query(function, module).flatMap { resolver.successor(of: $0) }
+        }
+        return frames
+    }
+
+    private static func query(_ function: ResolvedFrame, _ module: ModuleInfo) -> SymbolQuery? {
+        function.start.map {
+            SymbolQuery(modulePath: module.path, buildID: module.buildID, offset: $0, isReturnAddress: false)
+        }
     }
 
     /// The called function with its source file. Nil if its module has lines, but none for this function: then it may be of a
     /// library that was linked into the module.
     private mutating func withFile(_ called: ResolvedFrame, of caller: ResolvedFrame, _ module: ModuleInfo) -> ResolvedFrame? {
-        guard let start = called.start else { return nil }
-        let query = SymbolQuery(modulePath: module.path, buildID: module.buildID, offset: start, isReturnAddress: false)
+        guard let query = Self.query(called, module) else { return nil }
         guard let line = resolver.line(of: query) else { return caller.file == nil && !caller.lacksLines ? called : nil }
         guard let file = line.file else { return nil }
         var called = called
@@ -149,44 +169,15 @@ struct FrameBuilder {
         (frame.symbolOffset, frame.file) = (nil, nil)
         frame.inlined = true
         frame.tailCall = true
+        frame.isCalledDirectly = true
         return frame
     }
 
-    /// Where a frame's code was compiled, from its line information.
-    struct Origin {
+    /// The function of the next frame towards the leaf.
+    private struct Callee {
         let module: String
-        /// It is the program's own code, and its line is known.
-        let hasLine: Bool
-        /// Its module has line information, but none for this frame.
-        let lacksLines: Bool
-        var code = CodeOrigin.unknown
-        /// ``ResolvedFrame/hasUnknownSource``.
-        var hasUnknownSource = false
-    }
-
-    /// Frames that are not the program's own source: code without lines in a module whose own code has lines. In a static program
-    /// this applies to all such code, because the C library and other libraries are in the same file. In any other program it
-    /// applies to code that may come from a packaged library. (Its C library is a separate file, as the stack shows, so other
-    /// code without lines may be the program's own.)
-    static func framesWithoutLines(_ origins: [Origin?]) -> [Int] {
-        let modules = Set(origins.compactMap { $0?.module }.filter { $0 != "[vdso]" })
-        let withLines = Set(origins.compactMap { $0?.hasLine == true ? $0?.module : nil })
-        return origins.indices.filter { index in
-            guard let origin = origins[index], origin.lacksLines else { return false }
-            if modules.count == 1 { return !withLines.isEmpty }
-            return withLines.contains(origin.module) && origin.code == .between
-        }
-    }
-
-    /// Frames that may belong to a linked-in library: code between the module's own object files and packaged ones; and C code
-    /// without lines, if the module's own code has lines and nothing else shows its origin.
-    static func doubtfulFrames(_ origins: [Origin?]) -> [Int] {
-        let withLines = Set(origins.compactMap { $0?.hasLine == true ? $0?.module : nil })
-        return origins.indices.filter { index in
-            guard let origin = origins[index], origin.hasUnknownSource else { return false }
-            return origin.code == .between
-                || (origin.code == .unknown && origin.lacksLines && withLines.contains(origin.module))
-        }
+        let symbol: String?
+        let start: UInt64?
     }
 
     /// One query for each frame that has a module.

@@ -52,5 +52,41 @@
             )
             #expect(other.resolve([position])[0]?.callees == [])
         }
+
+        /// `one` jumps to one function, `two` to one of two, `pointed` to any.
+        private static let jumps = """
+            __attribute__((noinline)) int back_off(int n) { __asm__ volatile("" : "+r"(n)); return n * 3; }
+            __attribute__((noinline)) int go_on(int n) { __asm__ volatile("" : "+r"(n)); return n * 5; }
+            __attribute__((noinline)) int one(int n) { __asm__ volatile("" : "+r"(n)); return back_off(n + 1); }
+            __attribute__((noinline)) int two(int n) { if (n & 2) return back_off(n + 1); return go_on(n + 2); }
+            __attribute__((noinline)) int pointed(int (*f)(int), int n) {
+                if (n & 2) return back_off(n + 1);
+                return f(n + 2);
+            }
+            int main(int n, char **a) { (void)a; return one(n) + two(n) + pointed(n > 9 ? go_on : one, n); }
+            """
+
+        @Test(.enabled(if: Compiler.c != nil), arguments: [("one", "back_off"), ("two", nil), ("pointed", nil), ("go_on", nil)])
+        func `a function that can jump to one other has a successor`(function: String, successor: String?) throws {
+            let scratch = try ScratchDirectory()
+            _ = try scratch.write(Array(Self.jumps.utf8), to: "shop.c")
+            try Compiler.run(try #require(Compiler.c), ["-O2", "shop.c", "-o", "shop"], in: scratch.path)
+            let table = try Compiler.run("/usr/bin/env", ["nm", "shop"], in: scratch.path).split(separator: "\n").map {
+                $0.split(separator: " ")
+            }
+            let line = try #require(table.first { $0.last == Substring(function) })
+            let query = SymbolQuery(
+                modulePath: "\(scratch.path)/shop",
+                buildID: "",
+                offset: try #require(UInt64(line[0], radix: 16)),
+                isReturnAddress: false
+            )
+            var symbolizer = Symbolizer(debugRoot: scratch.path)
+            #expect(symbolizer.successor(of: query)?.simplified == successor)
+            // Not the beginning of a function.
+            var inside = query
+            inside.offset += 1
+            #expect(symbolizer.successor(of: inside) == nil)
+        }
     }
 #endif
