@@ -18,8 +18,10 @@ package struct CulpritFrame: Sendable, Hashable {
     package var isFromTemplate: Bool
     /// The program's own, or a library's that was linked into it.
     package var isDoubtful: Bool
-    /// Compiled code without a line: functions inlined into it have no frame.
+    /// A compiled function of the program without a line: functions inlined into it have no frame.
     package var hidesInlined: Bool
+    /// Its caller's call instruction leads to it; false also if that is not known.
+    package var isCalledDirectly: Bool
     /// Whether its line is known.
     package var hasLine: Bool
     /// The loop's own code, or its callers: it is also on the loop's stack while it waits.
@@ -35,6 +37,7 @@ package struct CulpritFrame: Sendable, Hashable {
         isFromTemplate: Bool = false,
         isDoubtful: Bool = false,
         hidesInlined: Bool = false,
+        isCalledDirectly: Bool = false,
         isLoopCode: Bool = false,
         hasLine: Bool = false
     ) {
@@ -47,6 +50,7 @@ package struct CulpritFrame: Sendable, Hashable {
         self.isFromTemplate = isFromTemplate
         self.isDoubtful = isDoubtful
         self.hidesInlined = hidesInlined
+        self.isCalledDirectly = isCalledDirectly
         self.isLoopCode = isLoopCode
         self.hasLine = hasLine
     }

@@ -25,8 +25,8 @@ struct CulpritSearch {
         static let singleSample = 0.3
         static let incomplete = 0.2
         static let hidden = 0.5
-        /// Where the function itself ran, and where it had called another.
-        static let inlined = (running: 0.2, calling: 0.1)
+        /// Where the caller's instruction names the function; otherwise where it had called another, and where it ran itself.
+        static let inlined = (direct: 0.05, calling: 0.3, running: 0.5)
     }
 
     /// The order in which frames are considered.
@@ -150,7 +150,8 @@ struct CulpritSearch {
             }
             if isHidden { hidden += weight }
             if stack.frames[place].hidesInlined {
-                inlined += weight * (place == 0 ? Factor.inlined.running : Factor.inlined.calling)
+                let callback = place == 0 ? Factor.inlined.running : Factor.inlined.calling
+                inlined += weight * (stack.frames[place].isCalledDirectly ? Factor.inlined.direct : callback)
             }
         }
         let samples = max(1, covered * covered / squares)

@@ -50,7 +50,9 @@ extension StallFindings {
                     isNameLost: frame < areNamesLost.count && areNamesLost[frame],
                     isFromTemplate: closure != nil,
                     isDoubtful: level.isDoubtful,
-                    hidesInlined: level.file == nil && level.language == nil && level.module != nil,
+                    hidesInlined: level.symbol != nil && level.inApp == true && level.file == nil && level.language == nil
+                        && level.module != nil,
+                    isCalledDirectly: level.isCalledDirectly,
                     isLoopCode: frame >= callbacks,
                     hasLine: level.line != nil
                 )

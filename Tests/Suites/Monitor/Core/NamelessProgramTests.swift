@@ -37,6 +37,9 @@ struct NamelessProgramTests {
         // The outermost frames were not seen.
         #expect(try confidence(own, isWhole: false) > 0.35)
         // A program with symbols, in which only lines would have shown inlined functions.
-        #expect(try confidence([frame("app", 0x1000, "work")] + own) > 0.85)
+        var work = frame("app", 0x1000, "work")
+        #expect(try confidence([work] + own) > 0.45)
+        work.isCalledDirectly = true
+        #expect(try confidence([work] + own) > 0.85)
     }
 }
