@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// Short, stable names of functions: no arguments, generics, return types, closure numbers, and never `->`, at which flame-graph
 /// tools split (an operator that contains it, `-->`, is written with an arrow character).
 ///
@@ -15,7 +17,8 @@ package enum SymbolSimplifier {
             case .c: plainC(bytes)
             }
         if short.isEmpty { short = bytes }
-        return harmless(short)
+        let text = harmless(short)
+        return language == .c ? CgoName.withoutHash(text) : text
     }
 
     /// Marks before a compiler's number: gcc's and LLVM's clones, parts and functions made local, and bodies of OpenMP's regions.

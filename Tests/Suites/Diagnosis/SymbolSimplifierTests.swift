@@ -154,9 +154,11 @@ struct SymbolSimplifierTests {
         ("FACTQ_", "FACTQ_"), ("state_0_", "state_0_"), ("_", "_"),
         ("run.part.0.cold", "run"), ("run.llvm.123", "run"), ("inner.0", "inner"), ("work._omp_fn.3", "work"),
         ("work.omp_outlined.1", "work"), (".omp_outlined.", ".omp_outlined"), ("f.cold@@V1", "f"),
-        // Names of Zig and Go, and of OCaml.
+        // Names of Zig and Go, and of OCaml; those of cgo without the hash of the package's files.
         ("main.price", "main.price"), ("main.part.cost", "main.part.cost"), ("main.work.func1", "main.work.func1"),
         ("camlShop.price_270", "camlShop.price_270"),
+        ("_cgo_c41da742855b_Cfunc_add_all", "_cgo_Cfunc_add_all"), ("_cgoexp_c41da742855b_visit", "_cgoexp_visit"),
+        ("_cgo_init", "_cgo_init"), ("_cgo_wait_runtime_init_done_x", "_cgo_wait_runtime_init_done_x"),
     ]
 
     @Test(arguments: swiftNames) func `a Swift name is simplified`(full: String, short: String) {

@@ -124,6 +124,11 @@ final class InterpretedProcess {
         }
     }
 
+    /// The names of the language's frames that have one, leaf first.
+    func names(_ outcome: CaptureOutcome) -> [LanguageFrameName] {
+        (0..<outcome.stored).compactMap { languages.name(of: frames[$0].language) }
+    }
+
     /// Names and lines of the program's own frames, leaf first.
     func own(_ outcome: CaptureOutcome) -> [String] {
         (0..<outcome.stored).compactMap { index in
