@@ -33,6 +33,11 @@ struct Goroutine {
         static let candidates = 64
         static let found = 4
         static let stackBytes: UInt64 = 32 * 1024
+        /// `runtime.newstack` has 432 in Go 1.19.
+        static let frameBytes: UInt64 = 512
+        /// The record, the return address, and what `runtime.mcall` has stored.
+        static let recordBytes: UInt64 = 24
+        static let namedAtOnce = 16
     }
 
     let address: UInt64
@@ -118,6 +123,17 @@ struct Goroutine {
     static func copyReferred(by thread: RuntimeThread, _ memory: MemoryCopy) {
         for goroutine in referred(by: thread, memory) where goroutine.canGoOn { goroutine.copyStack(memory) }
         _ = left(by: thread, memory)
+    }
+
+    /// Copies what a function's frame on the thread's own stack refers to, with one system call: `runtime.newstack` and what `runtime.mcall` has
+    /// called have their goroutine there, and no register has it.
+    /// - Parameters:
+    ///   - record: its frame record.
+    ///   - stackPointer: below it nothing belongs to the stack.
+    static func copyNamed(inFrameBefore record: UInt64, from stackPointer: UInt64, _ memory: MemoryCopy) {
+        let begin = max(record &- min(record, Limit.frameBytes), (stackPointer &+ 7) & ~7)
+        let named = words(from: begin, to: record &+ Limit.recordBytes, memory)
+        memory.prefetch(Array(named.filter(isPlace).suffix(Limit.namedAtOnce)), bytes)
     }
 
     /// The part of its stack where it will continue.
