@@ -38,4 +38,46 @@ struct V8CopyTests {
         #expect(memory.holds(tagged(function) - V8Heap.strongTag, layout.functionBytes))
         #expect(memory.holds(tagged(begin) - V8Heap.strongTag, layout.sharedBytes))
     }
+
+    @Test func `what no object can be is not copied`() {
+        let words: [UInt64] = [0, 1, 0x209, 0xd000_1083_4000_009, 0x7f00_0000_1004, 0x7f00_0000_1005]
+        #expect(words.allSatisfy { !V8Heap.canBeObject($0) } && V8Heap.canBeObject(0x7f00_0000_1001))
+    }
+
+    /// Without time only a few functions are copied. C++ keeps no frame pointer, so no register leads to the innermost one.
+    @Test func `of many functions that C plus plus called, the innermost are copied`() throws {
+        let layout = try V8Constants.layout()
+        let count = 40
+        let frameWords = 128
+        let objects = [UInt64](repeating: 0, count: (count + 1) * 64)
+        // Each frame has the words as above; the next one is further out.
+        var stack = [UInt64](repeating: 0, count: (count + 1) * frameWords)
+        let memory = try #require(MemoryCopy(process: getpid()))
+        let held = objects.withUnsafeBufferPointer { objects in
+            let place = { (index: Int) in UInt64(UInt(bitPattern: objects.baseAddress)) + UInt64(index * 512) }
+            return stack.withUnsafeMutableBytes { bytes -> [Bool] in
+                let begin = UInt64(UInt(bitPattern: bytes.baseAddress))
+                for index in 0..<count {
+                    let frame = index * frameWords + 4
+                    let words = [place(index) | V8Heap.strongTag, place(count) | V8Heap.strongTag]
+                    bytes.storeBytes(of: words[0], toByteOffset: (frame - 2) * 8, as: UInt64.self)
+                    bytes.storeBytes(of: words[1], toByteOffset: (frame - 1) * 8, as: UInt64.self)
+                    // What has the frame's pointer: a function of C++ below it.
+                    bytes.storeBytes(of: begin + UInt64(frame * 8), toByteOffset: (frame - 4) * 8, as: UInt64.self)
+                }
+                var snapshot = cll_snapshot()
+                snapshot.stack = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+                snapshot.stack_begin = begin
+                (snapshot.stack_length, snapshot.capacity) = (UInt64(bytes.count), UInt64(bytes.count))
+                return withUnsafePointer(to: snapshot) { snapshot in
+                    memory.open(snapshot, within: 0)
+                    var copy = V8Copy(layout, memory)
+                    copy.copy(from: nil, stackStart: 0)
+                    memory.close(nil)
+                    return (0..<count).map { memory.holds(place($0), layout.functionBytes) }
+                }
+            }
+        }
+        #expect(held.prefix(8).allSatisfy { $0 } && held.contains(false), "\(held)")
+    }
 }
