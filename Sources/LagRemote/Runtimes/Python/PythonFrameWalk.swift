@@ -31,6 +31,8 @@ struct PythonFrameWalk {
     private static let innerChunks = 2
     private static let maximumChunks = 22
     private static let maximumChunksInAll = 128
+    /// Heads of chunks that are copied at once.
+    private static let headsAtOnce: UInt64 = 16
     /// `previous`, `size`, `top`.
     private static let chunkHeadBytes: UInt64 = 24
     /// Frames of generators are elsewhere: each is copied with the preceding part of its page.
@@ -177,10 +179,16 @@ struct PythonFrameWalk {
     }
 
     /// The innermost first.
-    private func chunks(of state: UInt64) -> [UInt64] {
+    ///
+    /// Each is mapped when the one before is full, mostly next to it: so the heads at the following such places are copied with one system
+    /// call. Which of them are chunks, each chunk's own head says.
+    func chunks(of state: UInt64) -> [UInt64] {
         var found: [UInt64] = []
         var next: UInt64? = memory.load(state &+ layout.dataStack)
         while let chunk = next, chunk != 0, found.count < Self.maximumChunksInAll {
+            if let inner = found.last, !memory.holds(chunk, MemoryLayout<UInt64>.size) {
+                memory.prefetch((0..<Self.headsAtOnce).map { chunk &+ $0 &* (chunk &- inner) }, MemoryLayout<UInt64>.size)
+            }
             found.append(chunk)
             next = memory.load(chunk)
         }
