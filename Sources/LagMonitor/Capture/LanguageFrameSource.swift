@@ -58,9 +58,11 @@ package protocol LanguageCapture: AnyObject {
 
     func forgetContext()
 
-    /// - Parameter identity: nil: the next capture is of native frames only.
+    /// - Parameters:
+    ///   - identity: nil: the next capture is of native frames only.
+    ///   - mayStop: whether it may stop the thread; no if another thread's stop was requested and is still to come.
     /// - Returns: whether frames must be copied while the thread cannot change them.
-    func prepare(_ identity: ThreadIdentity?, _ modules: ModuleMap) -> Bool
+    func prepare(_ identity: ThreadIdentity?, _ modules: ModuleMap, mayStop: Bool) -> Bool
 
     /// Reads what a thread is working on at this moment, without stopping it: it counts only if a capture finds the same
     /// afterwards.

@@ -114,7 +114,7 @@ package final class ThreadCapture {
                 withdraw()
             }
         }
-        let copiesFrames = languages?.prepare(withLanguages ? target : nil, modules) ?? false
+        let copiesFrames = languages?.prepare(withLanguages ? target : nil, modules, mayStop: unansweredRequest == nil) ?? false
         var quietCheck = QuietThreadCheck(earlier: earlier)
         var failure = CaptureFailure.threadKeptMoving
         var blockedChecks = 0

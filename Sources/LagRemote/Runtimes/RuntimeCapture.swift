@@ -44,10 +44,11 @@ final class RuntimeCapture: LanguageCapture {
 
     func forgetContext() { (hasContext, hasTask) = (false, false) }
 
-    func prepare(_ identity: ThreadIdentity?, _ modules: ModuleMap) -> Bool {
+    func prepare(_ identity: ThreadIdentity?, _ modules: ModuleMap, mayStop: Bool) -> Bool {
         thread = identity.flatMap { source.prepare($0, modules: modules) }
         hasLooked = true
         let copiesFrames = thread?.copiesFrames ?? false
+        guard mayStop else { return copiesFrames }
         if copiesFrames, let thread, !isReady {
             isReady = true
             stopped.rehearse(thread)

@@ -1,3 +1,4 @@
+internal import CLagLinux
 internal import Foundation
 internal import Glibc
 internal import LagActivity
@@ -125,6 +126,20 @@ struct PythonProcessTests {
             return found.first?.hasPrefix("serve (master.py)") == true
         }
         #expect(isFound && found.last == "<module> (master.py):12", "\(found)")
+    }
+
+    @Test func `a thread's late answer has its frames, whatever was captured since the request`() throws {
+        let process = try PythonProcess.start("sleep")
+        let capture = try #require(RuntimeCapture(process.languages, process: process.pid))
+        let modules = try #require(ModuleMap(process: process.pid))
+        modules.refresh()
+        let thread = ThreadIdentity(tid: process.pid, process: process.pid, stackLow: 0, stackHigh: 0)
+        #expect(capture.prepare(thread, modules, mayStop: true))
+        // Another one that sleeps.
+        _ = capture.prepare(nil, modules, mayStop: false)
+        var stopped = cll_snapshot()
+        capture.stopped.take(process.pid, &stopped)
+        #expect(capture.stopped.taken?.tid == process.pid)
     }
 
     @Test func `frame numbers stay the same when the program loads a library`() throws {
