@@ -40,7 +40,7 @@ struct PassiveCapture {
         copyMore()
         var second = cll_thread_syscall()
         guard cll_procfs_syscall(target.process, target.tid, &second) == Int32(CLL_SYSCALL_BLOCKED),
-            second.sp == first.sp, second.pc == first.pc, second.number == first.number
+            second.canBeSameWait(as: first)
         else { return .moved }
         fill(check, target, second)
         guard snapshot.holdsSameStack(as: check) else { return .moved }
@@ -59,5 +59,13 @@ struct PassiveCapture {
         raw.pointee.stack_length = UInt64(
             cll_memory_read_stack(target.process, begin, raw.pointee.stack, Int(length), own ? 1 : 0)
         )
+    }
+}
+
+extension cll_thread_syscall {
+    /// Whether the thread can have stayed in the kernel between two readings: its registers cannot change there. (With the same stack
+    /// it may still wait for something else: what it waits for may only be in a register.)
+    func canBeSameWait(as earlier: Self) -> Bool {
+        sp == earlier.sp && pc == earlier.pc && number == earlier.number && arguments == earlier.arguments
     }
 }
