@@ -24,15 +24,27 @@
     __asm__(".pushsection .text\n.balign 16\n.globl " name "\n.type " name ", %function\n" name ":\n.cfi_startproc\n" instructions \
             ".cfi_endproc\n.size " name ", . - " name "\n.popsection\n")
 
+// Programs also wait with `syscall` (Perl's Sys::Syscall, libraries that are older than the C library's function): waits.c. The most frequent calls
+// of programs (futex, gettid) pass by all comparisons.
+//
 // The seventh argument is on the stack. A caller that passes fewer arguments has its own data there, which other threads may write, and which compilers
 // may overwrite. So these two are not written in C: they use only registers, and continue with a jump, because a caller may be a child on its parent's
 // stack (vfork). `call_kernel` is for calls before the start, as memory libraries make them, which the loader must not call back.
 #if defined(__x86_64__)
+#define HANDLE(number, function) "cmpq $" NUMBER(number) ", %rdi\n je " function "\n"
 FUNCTION(
     "syscall",
     "endbr64\n"
-    "cmpq $" NUMBER(__NR_seccomp) ", %rdi\n je filters_handle_seccomp\n"
-    "cmpq $" NUMBER(__NR_prctl) ", %rdi\n je filters_handle_prctl\n"
+    HANDLE(__NR_seccomp, "filters_handle_seccomp")
+    HANDLE(__NR_prctl, "filters_handle_prctl")
+    HANDLE(__NR_epoll_wait, "waits_handle_syscall")
+    HANDLE(__NR_epoll_pwait, "waits_handle_syscall")
+    HANDLE(__NR_epoll_pwait2, "waits_handle_syscall")
+    HANDLE(__NR_poll, "waits_handle_syscall")
+    HANDLE(__NR_ppoll, "waits_handle_syscall")
+    HANDLE(__NR_select, "waits_handle_syscall")
+    HANDLE(__NR_pselect6, "waits_handle_syscall")
+    HANDLE(__NR_io_uring_enter, "waits_handle_syscall")
     "jmp *filters_real_syscall(%rip)\n"
 );
 FUNCTION(
@@ -44,11 +56,17 @@ FUNCTION(
     "1: negl %eax\n movl %eax, %edi\n jmp filters_fail\n"
 );
 #elif defined(__aarch64__)
+#define HANDLE(number, function) "cmp x0, #" NUMBER(number) "\n b.eq " function "\n"
 FUNCTION(
     "syscall",
     "hint #34\n"
-    "cmp x0, #" NUMBER(__NR_seccomp) "\n b.eq filters_handle_seccomp\n"
-    "cmp x0, #" NUMBER(__NR_prctl) "\n b.eq filters_handle_prctl\n"
+    HANDLE(__NR_seccomp, "filters_handle_seccomp")
+    HANDLE(__NR_prctl, "filters_handle_prctl")
+    HANDLE(__NR_epoll_pwait, "waits_handle_syscall")
+    HANDLE(__NR_epoll_pwait2, "waits_handle_syscall")
+    HANDLE(__NR_ppoll, "waits_handle_syscall")
+    HANDLE(__NR_pselect6, "waits_handle_syscall")
+    HANDLE(__NR_io_uring_enter, "waits_handle_syscall")
     "adrp x16, filters_real_syscall\n ldr x16, [x16, #:lo12:filters_real_syscall]\n br x16\n"
 );
 FUNCTION(
@@ -65,7 +83,6 @@ FUNCTION(
 
 #pragma GCC visibility push(hidden)
 
-typedef long syscall_function(long, long, long, long, long, long, long);
 typedef int prctl_function(int, unsigned long, unsigned long, unsigned long, unsigned long);
 
 syscall_function filters_call_kernel;

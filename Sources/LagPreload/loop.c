@@ -62,11 +62,6 @@ static void publish_place(const loop_thread *thread, int32_t object, uint64_t ad
     __atomic_store_n(&slot->wait_sp, sp, __ATOMIC_RELAXED);
 }
 
-__attribute__((noinline)) void loop_move(loop_thread *thread, uint64_t sp) {
-    thread->place.sp = sp;
-    __atomic_store_n(&clb_loop_table_slot_at(loop_table, thread->index)->wait_sp, sp, __ATOMIC_RELAXED);
-}
-
 static void write_place(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
     publish_place(thread, object, address, sp);
     thread->object = object;
@@ -105,8 +100,9 @@ static loop_thread *claim_slot(loop_thread *thread, uint32_t state, int32_t obje
     return thread;
 }
 
-static int is_other(const loop_thread *thread, int32_t object, uint64_t address, uint64_t sp) {
-    return thread->other_object == object && (object != LOOP_OTHER_OBJECT || loop_is_at(&thread->other, address, sp));
+static int is_other(const loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
+    return thread->other_object == object
+        && (object != LOOP_OTHER_OBJECT || loop_is_made_at(&thread->other, thread->other_rank, rank, address, sp));
 }
 
 static int is_other_otherwise(const loop_thread *thread, int32_t object, uint64_t address, uint64_t sp) {
@@ -136,9 +132,13 @@ static int is_dialogue(loop_row *row, int32_t waits) {
 // Counts a wait that is not the loop's; returns how many there were in a row. A handler's own waits, of a lower rank or further in the stack, do not
 // end the row of the loop around it, unless that loop no longer waits.
 static int32_t count_other(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
-    int is_candidates = is_other(thread, object, address, sp);
+    int is_candidates = is_other(thread, object, rank, address, sp);
     if (is_candidates || (rank == thread->other_rank && is_other_otherwise(thread, object, address, sp))) {
         if (!is_candidates) thread->other.sp = sp;
+        if (rank > thread->other_rank) {
+            thread->other.address = address;
+            thread->other_rank = rank;
+        }
         thread->inner_waits = 0;
         return ++thread->other_waits;
     }
@@ -258,9 +258,9 @@ static loop_thread *handle_candidate(
 }
 
 // Whether a candidate's handler waits, which serves an accepted connection.
-static int is_within_service(loop_thread *thread, int32_t object, uint64_t address, uint64_t sp) {
+static int is_within_service(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
     if (!thread->is_serving) return 0;
-    int is_candidates = is_other(thread, object, address, sp) || is_other_otherwise(thread, object, address, sp);
+    int is_candidates = is_other(thread, object, rank, address, sp) || is_other_otherwise(thread, object, address, sp);
     if (!is_candidates) ++thread->inner_waits;
     if (!is_candidates && !is_past(thread)) return 1;
     loop_end_service(thread);
@@ -284,12 +284,12 @@ __attribute__((noinline)) loop_thread *loop_consider(
     if (state != CLB_SLOT_FREE && state != CLB_SLOT_PROVISIONAL) return handle_other_place(thread, object, rank, address, sp, purpose);
     // A wait that cannot last does not prove a loop by itself. But a loop with work at each iteration (libuv with pending immediates) repeatedly waits
     // with timeout 0 at its place, and waits for long only when idle: at the place of an earlier lasting wait, they count.
-    if (purpose == LOOP_FOR_NOTHING && !is_other(thread, object, address, sp)) {
+    if (purpose == LOOP_FOR_NOTHING && !is_other(thread, object, rank, address, sp)) {
         // Connections accepted now come from this wait, not from the candidate.
         if (thread->inner_waits == 0) thread->inner_waits = 1;
         return NULL;
     }
-    if (is_within_service(thread, object, address, sp)) return NULL;
+    if (is_within_service(thread, object, rank, address, sp)) return NULL;
     int32_t waits = count_other(thread, object, rank, address, sp);
     int saved = errno;
     loop_thread *result = handle_candidate(thread, waits, object, rank, address, sp, purpose);

@@ -103,12 +103,22 @@ static inline int loop_is_at(const loop_place *place, uint64_t address, uint64_t
     return place->sp == sp && address - place->address + LOOP_FUNCTION_BYTES < 2 * LOOP_FUNCTION_BYTES;
 }
 
+// Whether a wait of this rank is made at a place with waits of `place_rank`. Another call of the same function counts as well, because many loops poll
+// without blocking first; but not for fewer descriptors: then a compiler has put a handler into the loop's function.
+static inline int loop_is_made_at(const loop_place *place, int place_rank, int rank, uint64_t address, uint64_t sp) {
+    return loop_is_at(place, address, sp) && (address == place->address || rank >= place_rank);
+}
+
 static inline int loop_is_same_process(const loop_thread *thread) { return thread->process == hot_process(); }
 
 // Whether a wait is the loop's.
-static inline int loop_is_own(const loop_thread *thread, int32_t object, uint64_t address, uint64_t sp) {
-    return thread->object == object && (object != LOOP_OTHER_OBJECT || loop_is_at(&thread->place, address, sp));
+static inline int loop_is_own(const loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
+    return thread->object == object
+        && (object != LOOP_OTHER_OBJECT || loop_is_made_at(&thread->place, thread->rank, rank, address, sp));
 }
+
+// The loop waits for more descriptors than before: of the calls of its function, this one is the loop's.
+void loop_raise(loop_thread *thread, int rank, uint64_t address);
 
 // The loop of an epoll instance waits with another stack pointer than before: publishes to lagmond how far out the waiting function is.
 void loop_move(loop_thread *thread, uint64_t sp);
@@ -119,12 +129,13 @@ loop_thread *loop_consider(loop_thread *thread, int32_t object, int rank, uint64
 // A wait begins; `purpose` is LOOP_FOR_…. Pass the result to loop_leave.
 static inline loop_thread *loop_enter(int32_t object, int rank, uint64_t address, uint64_t sp, int purpose) {
     loop_thread *thread = &loop_self;
-    if (__builtin_expect(!loop_is_same_process(thread) || !loop_is_own(thread, object, address, sp), 0)) {
+    if (__builtin_expect(!loop_is_same_process(thread) || !loop_is_own(thread, object, rank, address, sp), 0)) {
         return loop_consider(thread, object, rank, address, sp, purpose);
     }
     thread->other_waits = 0;
     thread->is_serving = 0;
     if (__builtin_expect(thread->place.sp != sp, 0)) loop_move(thread, sp);
+    if (__builtin_expect(rank > thread->rank, 0)) loop_raise(thread, rank, address);
     clb_beacon_publish_shared(thread->beacon, CLB_ACTIVITY_WAITING);
     return thread;
 }

@@ -1,5 +1,16 @@
-// A place of a wait that is reached with another stack pointer than before.
+// Changes of a loop's place: another stack pointer, or another call of its function.
 #include "loop.h"
+
+__attribute__((noinline)) void loop_move(loop_thread *thread, uint64_t sp) {
+    thread->place.sp = sp;
+    __atomic_store_n(&clb_loop_table_slot_at(loop_table, thread->index)->wait_sp, sp, __ATOMIC_RELAXED);
+}
+
+__attribute__((noinline)) void loop_raise(loop_thread *thread, int rank, uint64_t address) {
+    thread->rank = rank;
+    thread->place.address = address;
+    __atomic_store_n(&clb_loop_table_slot_at(loop_table, thread->index)->wait_return, address, __ATOMIC_RELAXED);
+}
 
 // CPython from 3.11 on calls a C function with one frame less in between after the calling code has run some times.
 int loop_is_called_otherwise(const loop_place *place, int32_t object, uint64_t address, uint64_t sp) {

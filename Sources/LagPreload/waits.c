@@ -1,6 +1,7 @@
 // The wrapped calls. Each records its caller's place, and passes its arguments on.
 //
 // No header that declares them is included, because with some options headers define checked variants of the same names.
+#include "filters.h"
 #include "hot.h"
 #include "loop.h"
 
@@ -202,3 +203,51 @@ WRAP_RING(
     __io_uring_get_cqe, (struct io_uring *ring, struct io_uring_cqe **cqe, unsigned submit, unsigned wait, sigset_t *mask),
     (ring, cqe, submit, wait, mask), wait != 0, -ENOSYS
 )
+
+// MARK: By number
+
+// `syscall` continues here for the numbers of waits, with its caller's registers and stack (filters.c). Only the kernel reads the timeouts in memory, as
+// for epoll_pwait2.
+__attribute__((visibility("hidden"), used)) long waits_handle_syscall(long number, long a, long b, long c, long d, long e, long f) {
+    int set = (int)a;
+    int32_t object = LOOP_OTHER_OBJECT;
+    int rank = LOOP_RANK_SEVERAL, purpose = LOOP_FOR_EVENTS, is_wait = 1, is_ring = 0;
+    switch (number) {
+#ifdef SYS_epoll_wait
+        case SYS_epoll_wait:
+#endif
+        case SYS_epoll_pwait:
+            object = EPOLL;
+            rank = LOOP_RANK_EPOLL;
+            purpose = PURPOSE((int)d != 0, 1);
+            break;
+        case SYS_epoll_pwait2:
+            object = EPOLL;
+            rank = LOOP_RANK_EPOLL;
+            break;
+#ifdef SYS_poll
+        case SYS_poll:
+            rank = SET((unsigned long)b);
+            purpose = PURPOSE((int)c != 0, b > 0);
+            break;
+#endif
+        case SYS_ppoll:
+            rank = SET((unsigned long)b);
+            purpose = PURPOSE(1, b > 0);
+            break;
+        case SYS_io_uring_enter:
+            purpose = LOOP_FOR_TIME;
+            is_ring = 1;
+            is_wait = c != 0 && ((unsigned)d & RING_ENTER_GETEVENTS) != 0;
+            break;
+        default:  // select, pselect6
+            rank = SELECTED((int)a);
+            purpose = PURPOSE(1, (int)a > 0);
+            break;
+    }
+    loop_thread *thread = is_wait ? loop_enter(object, rank, PLACE, purpose) : NULL;
+    long result = filters_real_syscall(number, a, b, c, d, e, f);
+    if (is_ring && !is_wait && result > 0) loop_accept(0);
+    else loop_leave(thread, is_ring ? 0 : (int)result);
+    return result;
+}

@@ -25,7 +25,6 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     private var iterationProbe: IterationProbe
     private var recorder: SwitchRecorder
     private var calm = CalmMeter()
-    /// Used by the watchdog's thread, between two samples.
     package private(set) var sampledStretches = SampledStretches()
     private var results = clr_wait_results()
     private var contents: UInt64 = 0
@@ -108,6 +107,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         }
         let observation = ThreadObservation(found)
         if let place = observation.place, waitReturn.isLoops(place, at: finder.place) { finder.follow(place) }
+        let isInner = observation.place.map { waitReturn.isHandlers($0, at: finder.place) } ?? false
         let isAsleep = if case .blocked = observation.doing { true } else { false }
         // The thread was sampled between `now` and this time.
         let seen = clb_now_ns()
@@ -123,7 +123,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         let wasWatched = iterationProbe.isWatching
         let outcome = iterationProbe.poll()
         let wasAtWork = finder.isAtWork
-        publish(finder.observe(observation, at: now, seen: seen, withHeld(outcome, trace, at: now)))
+        publish(finder.observe(observation, at: now, seen: seen, isHandlers: isInner, withHeld(outcome, trace, at: now)))
         let hasSlept = isAsleep && last.wasAsleep && !finder.hasMoved
         // If another of our threads had stopped it for its stack, nothing is known: other samples must prove it.
         if outcome != .refused || hasSlept { coverage.record(wasWatched && outcome == .nothing || hasSlept, at: seen) }
@@ -217,7 +217,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
             at: now,
             stretch: clb_beacon_word(beacon.raw),
             // What its sibling processes do is not known here: a socket that its parent has as well may be shared with them.
-            others: { StatusFile(process: thread.process).numbers("PPid").map { .process(Int32($0)) } }
+            others: { ProcFile.parent(of: thread.process).map { [.process($0)] } ?? [] }
         )
     }
 

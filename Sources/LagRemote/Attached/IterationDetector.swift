@@ -61,17 +61,19 @@ struct IterationDetector: Sendable {
     /// - Parameters:
     ///   - now: the earliest time of the observation.
     ///   - seen: the latest time of the observation; nil: `now`.
+    ///   - isHandlers: whether it waits within a handler, although at the loop's place (``WaitReturn``).
     ///   - trace: the recorded switches since the last observation.
     mutating func observe(
         _ observation: ThreadObservation,
         at now: UInt64,
         seen: UInt64? = nil,
+        isHandlers: Bool = false,
         _ trace: SwitchTrace? = nil
     ) -> Step {
         defer { last = (now, observation) }
         let seen = max(seen ?? now, now)
         hasMoved = last?.observation.runs != observation.runs || observation.doing == .running
-        if isAtPlace(observation) || isElsewhereNow(observation, at: now) {
+        if !isHandlers, isAtPlace(observation) || isElsewhereNow(observation, at: now) {
             if restRuns != observation.runs { restVisits += 1 }
             restRuns = observation.runs
             restedNanoseconds = now
@@ -164,6 +166,7 @@ struct IterationDetector: Sendable {
         guard let found = observation.place, found.isSame(as: place) else { return false }
         place.programCounter = found.programCounter
         place.stackPointer = found.stackPointer
+        place.rank = max(place.rank, found.rank)
         return true
     }
 

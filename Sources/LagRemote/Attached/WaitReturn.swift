@@ -31,6 +31,18 @@ struct WaitReturn: Sendable {
         place.mayBeSameCall(as: found) && place.stackPointer == stackPointer && word != 0 && read(stackPointer) == word
     }
 
+    /// Whether another call of the loop's function waits, for fewer descriptors: a compiler has put a handler into that function.
+    /// - Parameter place: the loop's place.
+    func isHandlers(_ found: RestPlace, at place: RestPlace) -> Bool {
+        #if arch(x86_64)
+            guard found.isSame(as: place), found.epoll == nil, found.rank < place.rank, word != 0 else { return false }
+            let now = found.stackPointer == stackPointer ? read(stackPointer) : word
+            return now != 0 && now != word
+        #else
+            return false
+        #endif
+    }
+
     /// 0: it cannot be read.
     private func read(_ address: UInt64) -> UInt64 {
         var word: UInt64 = 0

@@ -80,6 +80,15 @@ static __attribute__((noinline)) int wait_once(int timeout_ms) {
     if (strcmp(call, "__ppoll_chk") == 0) return __ppoll_chk(&none, 0, &time, NULL, sizeof(none));
     if (strcmp(call, "select") == 0) return select(0, NULL, NULL, NULL, &value);
     if (strcmp(call, "pselect") == 0) return pselect(0, NULL, NULL, NULL, &time, NULL);
+    if (strcmp(call, "epoll_pwait by number") == 0) return (int)syscall(SYS_epoll_pwait, set, &event, 1, timeout_ms, NULL, 8);
+    if (strcmp(call, "epoll_pwait2 by number") == 0) return (int)syscall(SYS_epoll_pwait2, set, &event, 1, &time, NULL, 8);
+    if (strcmp(call, "ppoll by number") == 0) return (int)syscall(SYS_ppoll, &none, 0, &time, NULL, 8);
+    if (strcmp(call, "pselect by number") == 0) return (int)syscall(SYS_pselect6, 0, NULL, NULL, NULL, &time, NULL);
+#ifdef SYS_epoll_wait
+    if (strcmp(call, "epoll_wait by number") == 0) return (int)syscall(SYS_epoll_wait, set, &event, 1, timeout_ms);
+    if (strcmp(call, "poll by number") == 0) return (int)syscall(SYS_poll, &none, 0, timeout_ms);
+    if (strcmp(call, "select by number") == 0) return (int)syscall(SYS_select, 0, NULL, NULL, NULL, &value);
+#endif
     return wait_for_set(timeout_ms);
 }
 
@@ -116,6 +125,22 @@ static __attribute__((noinline)) void poll_for_line(void) {
     poll(&input, 1, -1);
     await_line();
     room[1] = 1;
+}
+
+// A loop on one and then two descriptors, whose handler's wait is in the same function.
+static __attribute__((noinline)) void wait_inlined(void) {
+    struct pollfd some[2] = {{.fd = ends[0], .events = POLLIN}, {.fd = others[0], .events = POLLIN}};
+    for (int turn = 0; turn < 26; turn++) {
+        poll(some, turn < 12 || turn == 25 ? 1 : 2, 2);
+        if (turn != 24) continue;
+        say("looped");
+        await_line();
+        poll(some, 1, 2);
+        say("polled");
+        await_line();
+    }
+    say("looped");
+    await_line();
 }
 
 static void *loop_thread(void *argument) {
@@ -304,6 +329,8 @@ int run_waits(int count, char **arguments) {
         loop(1, 1);
         say("looped");
         await_line();
+    } else if (strcmp(name, "inlined") == 0) {
+        wait_inlined();
     } else if (strcmp(name, "loop") == 0 || strcmp(name, "early") == 0) {
         loop(12, 1);
         say("looped");

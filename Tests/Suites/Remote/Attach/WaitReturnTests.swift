@@ -7,8 +7,8 @@ internal import Testing
 struct WaitReturnTests {
     private static let program: UInt64 = 0x7000
 
-    private func place(at stackPointer: UInt64, instruction: UInt64, kind: Int32 = 2) -> RestPlace {
-        RestPlace(call: nil, stackPointer: stackPointer, programCounter: Self.program + instruction, kind: kind)
+    private func place(at stackPointer: UInt64, instruction: UInt64, rank: Int = 0, kind: Int32 = 2) -> RestPlace {
+        RestPlace(call: nil, stackPointer: stackPointer, programCounter: Self.program + instruction, rank: rank, kind: kind)
     }
 
     /// Calls `check` with a stack of this process; `word` holds the return address of the call.
@@ -40,6 +40,21 @@ struct WaitReturnTests {
             #expect(!waitReturn.isLoops(slow, at: fast))
         }
     }
+
+    #if arch(x86_64)
+        @Test func `a wait of the loop's function for fewer descriptors is a handler's if its return address differs`() {
+            withStack { word, top in
+                var waitReturn = WaitReturn(process: getpid())
+                let (several, one) = (place(at: top, instruction: 0x30, rank: 1), place(at: top, instruction: 0x30))
+                for _ in 0..<2 { waitReturn.record(several) }
+                // All clients have left.
+                #expect(!waitReturn.isHandlers(one, at: several))
+                word.pointee = 0x4760
+                #expect(waitReturn.isHandlers(one, at: several))
+                #expect(!waitReturn.isHandlers(several, at: several) && !waitReturn.isHandlers(several, at: one))
+            }
+        }
+    #endif
 
     @Test func `a wait by the same instruction, another function or another call is a different wait`() {
         withStack { _, top in

@@ -6,9 +6,18 @@ internal import Testing
 
 @Suite("Which waits are recognised as a loop")
 struct LoopFindingTests {
-    @Test(arguments: [
+    /// "By number": as with syscall(2).
+    private static let calls = [
         "epoll_wait", "epoll_pwait", "epoll_pwait2", "poll", "__poll_chk", "ppoll", "__ppoll_chk", "select", "pselect",
-    ])
+        "epoll_pwait by number", "epoll_pwait2 by number", "ppoll by number", "pselect by number",
+    ]
+    #if arch(x86_64)
+        private static let olderCalls = ["epoll_wait by number", "poll by number", "select by number"]
+    #else
+        private static let olderCalls: [String] = []
+    #endif
+
+    @Test(arguments: calls + olderCalls)
     func `a thread that waits repeatedly is a loop`(call: String) throws {
         let probe = try WatchedProbe("loop", call)
         let word = try probe.word("looped")
@@ -23,6 +32,24 @@ struct LoopFindingTests {
         // By the clock that this process also uses.
         let woke = clb_beacon_woke_ns(probe.table.beacon(of: loop))
         #expect(woke >= loop.claimed_ns && woke <= clb_now_ns())
+        probe.goOn()
+        #expect(try probe.end() == (0, ""))
+    }
+
+    /// A compiler may put a handler into the loop's function.
+    @Test func `another call of the loop's function for fewer descriptors is a handler's`() throws {
+        let probe = try WatchedProbe("inlined")
+        _ = try probe.word("looped")
+        let loop = try #require(probe.table.live.first)
+        let sequence = probe.table.sequence(of: loop)
+        probe.goOn()
+        _ = try probe.word("polled")
+        #expect(probe.table.sequence(of: loop) == sequence)
+        #expect(probe.table.activity(of: loop) == CLB_ACTIVITY_AFTER_WAITING)
+        // The same call for fewer is the loop's: its clients have left.
+        probe.goOn()
+        _ = try probe.word("looped")
+        #expect(probe.table.sequence(of: loop) == sequence + 2)
         probe.goOn()
         #expect(try probe.end() == (0, ""))
     }
