@@ -97,7 +97,7 @@ typedef struct clr_member_search {
     int pidfd;
     pid_t pid;
     uint64_t pending;
-    int is_ready, is_unknown;
+    int is_ready, is_edge, is_unknown;
 } clr_member_search;
 
 // The signals of a signalfd; all if the kernel does not show them.
@@ -127,16 +127,19 @@ static int clr_ask_member(const clr_epoll_member *member, void *context) {
         else is_ready = poll(&entry, 1, 0) > 0;
         if (duplicate >= 0) close(duplicate);
     }
-    if (is_ready && (member->events & EPOLLET) != 0) search->is_unknown = 1;
+    if (is_ready && (member->events & EPOLLET) != 0) search->is_edge = 1;
     else if (is_ready) search->is_ready = 1;
     return search->is_ready;
 }
 
-int clr_members_state(int pidfd, pid_t pid, pid_t tid, int32_t epoll) {
+int clr_members_state(int pidfd, pid_t pid, pid_t tid, int32_t epoll, int *is_edge) {
+    *is_edge = 0;
     cll_thread_status status;
     if (cll_procfs_status(pid, tid, &status) != 0) return CLR_WORK_UNKNOWN;
     clr_member_search search = {.pidfd = pidfd, .pid = pid, .pending = status.pending_signals};
     int result = clr_epoll_members_each(pid, epoll, CLR_WAITED_MAX, clr_ask_member, &search);
     if (search.is_ready) return CLR_WORK_PENDING;
-    return result != 0 || search.is_unknown ? CLR_WORK_UNKNOWN : CLR_WORK_NONE;
+    if (result != 0 || search.is_unknown) return CLR_WORK_UNKNOWN;
+    *is_edge = search.is_edge;
+    return search.is_edge ? CLR_WORK_UNKNOWN : CLR_WORK_NONE;
 }

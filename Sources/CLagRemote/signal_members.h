@@ -10,7 +10,7 @@ enum { CLR_MEMBERS_HARMLESS = 0, CLR_MEMBERS_SIGNALS = 1, CLR_MEMBERS_OTHERS = 2
 int clr_members_risk(pid_t pid, pid_t tid, int32_t epoll, clr_signal_members *known);
 
 // The state of such an instance, CLR_WORK_…, with each member polled separately. A signalfd is evaluated from its list of signals and the thread's
-// pending signals. Unknown: a member that is reported once per event is ready, possibly already reported; or a member cannot be polled.
-int clr_members_state(int pidfd, pid_t pid, pid_t tid, int32_t epoll);
+// pending signals. Unknown (`is_edge`): only members that are reported once for each event are ready. Unknown: a member cannot be polled.
+int clr_members_state(int pidfd, pid_t pid, pid_t tid, int32_t epoll, int *is_edge);
 
 #endif

@@ -26,8 +26,8 @@ static clr_work clr_poll_epoll(int pidfd, pid_t pid, pid_t tid, int32_t epoll, c
     if (!clr_is_epoll(link)) return (clr_work){.kind = CLR_OBJECT_GONE};
     int risk = clr_members_risk(pid, tid, epoll, known);
     if (risk != CLR_MEMBERS_HARMLESS) {
-        int state = clr_members_state(pidfd, pid, tid, epoll);
-        int reason = risk == CLR_MEMBERS_SIGNALS ? CLR_UNKNOWN_SIGNALFD : CLR_UNKNOWN_DESCRIPTORS;
+        int is_edge, state = clr_members_state(pidfd, pid, tid, epoll, &is_edge);
+        int reason = is_edge ? CLR_UNKNOWN_EDGE : risk == CLR_MEMBERS_SIGNALS ? CLR_UNKNOWN_SIGNALFD : CLR_UNKNOWN_DESCRIPTORS;
         return state == CLR_WORK_UNKNOWN ? clr_unknown(reason, CLR_OBJECT_LOOP) : (clr_work){.state = state, .kind = CLR_OBJECT_LOOP};
     }
     int duplicate = clr_duplicate(pidfd, epoll);

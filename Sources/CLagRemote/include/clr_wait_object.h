@@ -49,6 +49,7 @@ enum {
     CLR_UNKNOWN_REFUSED = 1,     // the kernel does not permit it, or lacks pidfd_getfd (before Linux 5.6)
     CLR_UNKNOWN_SIGNALFD = 2,    // see above
     CLR_UNKNOWN_DESCRIPTORS = 3, // some descriptors cannot be polled, or there are too many
+    CLR_UNKNOWN_EDGE = 4,        // a member that is reported once for each event (EPOLLET) is ready, and may have been reported
 };
 
 // The kind of the object.

@@ -1,33 +1,31 @@
 internal import LagCapture
 
-/// Whether a process has loaded a library.
+/// Which of the libraries that matter for an examination a process has loaded.
 ///
 /// One owner's, under its lock. Takes some 100 µs, a millisecond in a program with hundreds of libraries. Repeated ever more
-/// seldom while it is not found, because it may be loaded later.
+/// seldom while one is not found, because it may be loaded later.
 struct LibrarySearch {
-    private let process: Int32
     /// The prefix of its file name.
-    private let name: String
-    private var found = false
+    enum Library: String, CaseIterable {
+        case glib = "libglib-2.0.so"
+        case libev = "libev.so"
+        case javaMachine = "libjvm.so"
+    }
+
+    private let process: Int32
+    private var found: Set<Library> = []
     private var search = SeldomSearch(first: 64, most: 1 << 16)
 
-    init(process: Int32, name: String) {
-        self.process = process
-        self.name = name
-    }
+    init(process: Int32) { self.process = process }
 
-    var isLoaded: Bool {
-        mutating get { isFound(searchingIf: { true }) }
-    }
-
-    /// - Parameter isNeeded: called before a search; if it is false, there is none, and the answer is false.
-    mutating func isFound(searchingIf isNeeded: () -> Bool) -> Bool {
-        guard !found, search.isDue(), isNeeded() else { return found }
+    mutating func has(_ library: Library) -> Bool {
+        guard !found.contains(library), search.isDue() else { return found.contains(library) }
         if let modules = ModuleMap(process: process) {
             modules.refresh()
-            found = ProcessImage(modules).modules.contains { $0.name.hasPrefix(name) }
+            let names = ProcessImage(modules).modules.map(\.name)
+            found = Set(Library.allCases.filter { library in names.contains { $0.hasPrefix(library.rawValue) } })
         }
-        if !found { search.wasInVain() }
-        return found
+        if !found.contains(library) { search.wasInVain() }
+        return found.contains(library)
     }
 }

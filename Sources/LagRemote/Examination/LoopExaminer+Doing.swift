@@ -1,5 +1,6 @@
 internal import CLagLinux
 internal import CLagRemote
+internal import Synchronization
 
 extension LoopExaminer {
     /// The kernel leaves this much free below the first stack, unless that has no limit (`mmap_base`, arch/x86/mm/mmap.c).
@@ -44,7 +45,9 @@ extension LoopExaminer {
         }
         return switch Int(clr_call_use(process.pid, &call)) {
         case CLR_CALL_RESTS where isEnding && clr_awaits_own(&call) != 0: .ending
-        case CLR_CALL_RESTS where state.service.hasNoChannel(of: object?.epoll, at: now): .waitingElsewhere
+        case CLR_CALL_RESTS
+        where object?.epoll != nil && state.libraries.has(.javaMachine) && state.service.hasNoChannel(of: object?.epoll, at: now):
+            .waitingElsewhere
         // For CPython, Ruby, Perl or PHP, the language's calls are enough for a line. For an action, the C stack must show the
         // same.
         case CLR_CALL_RESTS:
@@ -91,6 +94,17 @@ extension LoopExaminer {
         }
         // A thread that keeps running is where it was, or where its process reports.
         return (stretch != 0 && state.handlerStretch == stretch) || isServing
+    }
+
+    /// Whether the kernel has shown the thread in its wait, and it now sleeps deeper in the stack in another kind of call.
+    func isSeen() -> Bool {
+        var call = cll_thread_syscall()
+        guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), clr_wait_kind(call.number) == 0 else {
+            return false
+        }
+        return state.withLock { state in
+            state.object != nil && state.object?.epoll == state.seenEpoll && call.sp < state.readStackPointer
+        }
     }
 
     /// Whether the thread still sleeps in a call that was found before: then the memory of its arguments is what the kernel uses.

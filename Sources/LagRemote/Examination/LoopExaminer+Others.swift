@@ -83,8 +83,6 @@ extension LoopExaminer {
     /// for an `ev_async` only while the loop waits (`evpipe_write` of `ev.c`, 4.33).
     func mayHideWork(_ work: WaitObject.Work, _ state: inout State) -> Bool {
         guard work.pending == .none, work.kind == .loop, state.object?.epoll != nil else { return false }
-        func hasOtherThreads() -> Bool { ProcFile.numbers(in: "/proc/\(process.pid)/task", limit: 2).count > 1 }
-        // First, because a search for the library takes far longer.
-        return state.libev.isFound(searchingIf: hasOtherThreads) && hasOtherThreads()
+        return state.libraries.has(.libev) && ProcFile.numbers(in: "/proc/\(process.pid)/task", limit: 2).count > 1
     }
 }

@@ -28,11 +28,12 @@ package final class LoopExaminer: Sendable {
         var served: WaitObject?
         /// The calls of its language that the thread was in there.
         var readCalls: CallChain?
+        /// The last stretch of work in which an examination found no event ready.
+        var idleStretch: UInt64?
         /// The last stretch of work in which those calls showed the thread in a handler.
         var handlerStretch: UInt64?
         var calls: CallChainReader
-        var glib: LibrarySearch
-        var libev: LibrarySearch
+        var libraries: LibrarySearch
         /// The epoll instance on which the kernel has shown the thread waiting.
         var seenEpoll: Int32?
         /// The beacon's words of the rest in which it was read, and of the last recorded rest.
@@ -69,9 +70,8 @@ package final class LoopExaminer: Sendable {
         self.isDeclared = isDeclared
         self.isClaimed = isClaimed
         let calls = CallChainReader(process: process.pid, tid: tid)
-        let glib = LibrarySearch(process: process.pid, name: "libglib-2.0.so")
-        let libev = LibrarySearch(process: process.pid, name: "libev.so")
-        state = Mutex(State(calls: calls, glib: glib, libev: libev, service: LoopService(of: process)))
+        let libraries = LibrarySearch(process: process.pid)
+        state = Mutex(State(calls: calls, libraries: libraries, service: LoopService(of: process)))
     }
 
     /// - Parameter body: gets the object that the thread waits on; nil: it was never seen there.
@@ -211,23 +211,12 @@ package final class LoopExaminer: Sendable {
             others
         )
         guard isDeclared, !isClaimed else {
-            let isWitnessed = isClaimed && facts.isProved && isSeen()
+            let isWitnessed = isClaimed && facts.isProved && !facts.isByStretch && isSeen()
             let isWorkPending = facts.pending == .pending && facts.hasClientWork == true
             return LoopProof(isLoop: facts.isProved, isWorkPending: isWorkPending, isWitnessed: isWitnessed)
         }
         // The user declared it a loop: pending work that the kernel cannot see is assumed.
         return LoopProof(isLoop: true, isWorkPending: facts.pending == .pending || facts.pending == .unknown)
-    }
-
-    /// Whether the kernel has shown the thread in its wait, and it now sleeps deeper in the stack in another kind of call.
-    private func isSeen() -> Bool {
-        var call = cll_thread_syscall()
-        guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), clr_wait_kind(call.number) == 0 else {
-            return false
-        }
-        return state.withLock { state in
-            state.object != nil && state.object?.epoll == state.seenEpoll && call.sp < state.readStackPointer
-        }
     }
 
     private func facts(
@@ -257,9 +246,13 @@ package final class LoopExaminer: Sendable {
             // afterwards, and writes to the loop's eventfd each time (`g_main_context_remove_poll_unlocked` of GLib's `gmain.c`),
             // so that a waiting thread polls again. Its own thread finds that eventfd ready, although there is no work. A request
             // of another thread of the program through the same eventfd looks the same.
-            let isWakeUp = work.isWakeUp && state.glib.isLoaded
+            let isWakeUp = work.isWakeUp && state.libraries.has(.glib)
             let isBetween = work.kind == .gone && state.isMadeAnew
-            let pending = isWakeUp || isBetween || mayHideWork(work, &state) ? .unknown : work.pending
+            // An event that is reported once, and came while the thread fetched nothing.
+            let isNew = work.obstacle == .edge && stretch != 0 && state.idleStretch == stretch
+            if work.pending == .none { state.idleStretch = stretch }
+            let isHidden = isWakeUp || isBetween || mayHideWork(work, &state)
+            let pending = isHidden ? .unknown : isNew ? .pending : work.pending
             // An exiting process closes its descriptors before its threads are gone: that does not make a stalled thread quiet.
             let isEnding = work.kind == .gone && cll_thread_is_ending(process.pid, tid) != 0
             let service = work.kind == .loop ? state.service.kind(of: state.object?.epoll, at: now) : nil
@@ -278,6 +271,7 @@ package final class LoopExaminer: Sendable {
                 )
             )
             rule.isMainThread = tid == process.pid
+            rule.isByStretch = isNew
             rule.isYoung = isYoung && state.object.map { $0.epoll == nil && !$0.isRing } == true
             rule.isProvisional = isProvisional && state.object?.epoll == nil
             rule.hasFetched =

@@ -18,13 +18,9 @@ struct LoopService {
     private var clients: (none: Bool, nanoseconds: UInt64) = (false, 0)
     private var sockets: (found: [UInt64], epoll: Int32?, nanoseconds: UInt64)?
     private var takesClientsAlone: (found: Bool, epoll: Int32, nanoseconds: UInt64) = (false, -1, 0)
-    private var javaMachine: LibrarySearch
     private var channels: (none: Bool, epoll: Int32, nanoseconds: UInt64) = (false, -1, 0)
 
-    init(of process: ProcessHandle) {
-        self.process = process
-        javaMachine = LibrarySearch(process: process.pid, name: "libjvm.so")
-    }
+    init(of process: ProcessHandle) { self.process = process }
 
     /// Its purpose, if it runs no loop on this epoll instance; nil: it may run one.
     mutating func kind(of epoll: Int32?, at now: UInt64) -> WaitObject.Kind? {
@@ -77,13 +73,13 @@ struct LoopService {
         return found
     }
 
-    /// Whether a Java loop has no channel, so that only the program's own threads wait for it, through its wake-up.
+    /// Whether a loop of a Java VM has no channel, so that only the program's own threads wait for it, through its wake-up.
     ///
     /// The stack position of a sleeping Java thread does not show whether it has left its loop's function: interpreted and
     /// compiled frames of one method differ in size. Pools whose jobs run loops while there are connections (Apache MINA) rest
     /// outside these loops.
     mutating func hasNoChannel(of epoll: Int32?, at now: UInt64) -> Bool {
-        guard let epoll, javaMachine.isLoaded else { return false }
+        guard let epoll else { return false }
         if epoll != channels.epoll || now >= channels.nanoseconds &+ Self.clientsNanoseconds {
             channels = (clr_has_wake_ups_alone(process.pid, epoll) != 0, epoll, now)
         }

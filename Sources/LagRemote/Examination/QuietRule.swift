@@ -62,6 +62,8 @@ package struct QuietRule: Sendable, Equatable {
     /// completions from its ring.
     package var hasFetched = false
     package var isMainThread = true
+    /// Whether work is known to be pending only because the thread has been at the same work since there was none.
+    package var isByStretch = false
     /// Whether the pending events come from a client or user. False: the object is a set of poll or select, and all its events
     /// are the program's own, from its own pipe or a connection that it made. A start that has waited there leaves such events
     /// behind, and its stack position does not show whether the thread is still there. Nil: not known.

@@ -37,6 +37,8 @@ package struct WaitObject: Sendable {
         case signalfd
         /// Some descriptors cannot be polled, or there are too many.
         case descriptors
+        /// Only descriptors that an epoll instance reports once for each event are ready, and they may have been reported.
+        case edge
         /// The thread was never found in its wait.
         case unseen
     }
@@ -215,6 +217,7 @@ package struct WaitObject: Sendable {
         switch Int(reason) {
         case CLR_UNKNOWN_SIGNALFD: .signalfd
         case CLR_UNKNOWN_DESCRIPTORS: .descriptors
+        case CLR_UNKNOWN_EDGE: .edge
         default: .refused
         }
     }

@@ -435,12 +435,15 @@ static void open_many(void) {
 // `object KIND`: an instance that watches a descriptor. It executes the command in each line on stdin.
 static int be_object(const char *kind) {
     int descriptor = ends[0];
-    if (strcmp(kind, "signalfd") == 0) {
+    int is_edge = strcmp(kind, "edge") == 0 || strcmp(kind, "signalfd-edge") == 0;
+    if (strncmp(kind, "signalfd", 8) == 0) {
         sigset_t signals;
         sigemptyset(&signals);
         sigaddset(&signals, SIGUSR1);
         sigprocmask(SIG_BLOCK, &signals, NULL);
-        descriptor = signalfd(-1, &signals, SFD_CLOEXEC);
+        int signal_descriptor = signalfd(-1, &signals, SFD_CLOEXEC);
+        if (is_edge) watch(signal_descriptor, EPOLLIN);
+        else descriptor = signal_descriptor;
     }
     if (strcmp(kind, "ring") == 0) {
         // The alarm ends the wait.
@@ -452,7 +455,7 @@ static int be_object(const char *kind) {
     else if (strcmp(kind, "listener") == 0) descriptor = listen_with(0);
     if (strcmp(kind, "mounts") == 0) watch(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC), EPOLLPRI);
     if (strcmp(kind, "many") == 0) open_many();
-    if (strcmp(kind, "ring") != 0) watch(descriptor, strcmp(kind, "edge") == 0 ? EPOLLIN | EPOLLET : strcmp(kind, "once") == 0 ? EPOLLIN | EPOLLONESHOT : EPOLLIN);
+    if (strcmp(kind, "ring") != 0) watch(descriptor, is_edge ? EPOLLIN | EPOLLET : strcmp(kind, "once") == 0 ? EPOLLIN | EPOLLONESHOT : EPOLLIN);
     if (strcmp(kind, "ring") != 0) printf("%d %d\n", set, descriptor);
     fflush(stdout);
     for (char line[16]; fgets(line, sizeof(line), stdin) != NULL;) {

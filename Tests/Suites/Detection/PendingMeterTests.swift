@@ -26,7 +26,9 @@ struct PendingMeterTests {
 
     @Test func `without a result it is unknown whether work was pending`() {
         #expect(Self.meter([]).isPending == nil && Self.meter([(0, nil), (100, nil)]).isPending == nil)
-        #expect(Self.meter([(0, false), (100, nil)]).isPending == false)
+        #expect(Self.meter([(0, false), (100, nil)]).isPending == nil)
+        #expect(Self.meter([(0, nil), (100, false)]).isPending == false)
+        #expect(Self.meter([(0, true), (100, nil)]).isPending == true)
     }
 
     @Test func `pending time restarts with another stretch of work`() {

@@ -11,7 +11,8 @@ package struct PendingMeter: Sendable, Equatable {
     /// The first of the examinations in a row that found work.
     private var since: UInt64?
     private var last: UInt64 = 0
-    /// Whether any examination has found work; nil: none got an answer.
+    /// Whether any examination has found work; nil: not known since one last found none. (If the last one finds none, there was
+    /// none before: the thread fetches nothing meanwhile.)
     package private(set) var isPending: Bool?
     /// The longest such series.
     package private(set) var nanoseconds: UInt64 = 0
@@ -33,7 +34,9 @@ package struct PendingMeter: Sendable, Equatable {
         case .none:
             since = nil
             isPending = isPending ?? false
-        case .unknown: since = nil
+        case .unknown:
+            since = nil
+            if isPending == false { isPending = nil }
         }
     }
 
