@@ -14,8 +14,10 @@ enum SharedLoopTableSlot {
     final class WatchedLoop {
         let process: Int32
         let loop: RemoteLoop
-        /// Counted, because it is known to be a loop.
+        /// Known to be a loop.
         var isConfirmed: Bool
+        /// Counted: a loop, and one that events can wait for.
+        var isCounted: Bool
         /// Whether its work was in doubt at the last scan.
         var isDoubtful = false
         /// Whether it currently does not count.
@@ -23,10 +25,12 @@ enum SharedLoopTableSlot {
         /// The beacon's word at the last check.
         var word: UInt64?
 
-        init(_ loop: RemoteLoop, of process: Int32, isConfirmed: Bool = false) {
+        /// - Parameter before: the same loop, watched with other settings.
+        init(_ loop: RemoteLoop, of process: Int32, after before: WatchedLoop? = nil) {
             self.process = process
             self.loop = loop
-            self.isConfirmed = isConfirmed
+            isConfirmed = before?.isConfirmed ?? false
+            isCounted = before?.isCounted ?? false
         }
     }
 

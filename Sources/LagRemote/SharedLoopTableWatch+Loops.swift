@@ -92,11 +92,23 @@ extension SharedLoopTableWatch {
         let wasDoubtful = watched.isDoubtful
         watched.isDoubtful = watched.loop.isDoubtful
         if wasDoubtful, !watched.isDoubtful { processes[watched.process]?.monitor.reportConfirmed() }
+        defer { count(watched) }
         guard !watched.isConfirmed, watched.loop.isConfirmed else { return }
         watched.isConfirmed = true
         processes[watched.process]?.hasLoops = true
-        loopsBegun.add(1, ordering: .relaxed)
         processes[watched.process]?.monitor.reportConfirmed()
+    }
+
+    /// A thread that waits for time alone runs no loop. This shows once its wait has been read.
+    private func count(_ watched: SharedLoopTableSlot.WatchedLoop) {
+        let isCounted = watched.isConfirmed && !watched.loop.waitsForTimeAlone
+        guard isCounted != watched.isCounted else { return }
+        watched.isCounted = isCounted
+        if isCounted {
+            loopsBegun.add(1, ordering: .relaxed)
+        } else {
+            loopsBegun.subtract(1, ordering: .relaxed)
+        }
     }
 
     /// Work before the end of a pause does not count.

@@ -168,7 +168,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     /// Loops that are watched now, without those that currently do not count.
     package var watchedLoops: Int { loopCount.load(ordering: .relaxed) }
 
-    /// The number of loops whose watch has begun so far.
+    /// The number of loops whose watch has begun so far, without threads that wait for time alone.
     package var begunLoops: UInt64 { loopsBegun.load(ordering: .relaxed) }
 
     /// Whether a process has the table, like one in which the library is active; nil: unknown. Any thread; reads two files of
@@ -243,7 +243,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
                 for (index, before) in loops {
                     let loop = before.loop
                     try made.monitor.watch(loop, rules: loop.isFromMonitor ? nil : configuration.preloadRules)
-                    slots[index] = .watched(.init(loop, of: process, isConfirmed: before.isConfirmed))
+                    slots[index] = .watched(.init(loop, of: process, after: before))
                     relay.pass(loop, to: made.semaphore, at: index)
                 }
             } catch {

@@ -118,7 +118,7 @@ package final class AttachWatch: @unchecked Sendable {
     /// The loops that are watched now.
     package var watchedLoops: Int { currentProcess.withLock { $0?.loops.count ?? 0 } }
 
-    /// The number of loops whose watch has begun so far.
+    /// The number of loops whose watch has begun so far, without threads that wait for time alone.
     package var begunLoops: UInt64 { loopsBegun.load(ordering: .relaxed) }
 
     /// The process with its loops; nil while it is not watched. Any thread.
@@ -211,6 +211,8 @@ package final class AttachWatch: @unchecked Sendable {
             semaphore: wake
         )
         var rounds = 0
+        // The threads whose loops are counted.
+        var counted: Set<Int32> = []
         while !stopping.load(ordering: .acquiring), isAlive, isSame(image) {
             let call = probe.present
             let begun = clb_now_ns()
@@ -219,12 +221,17 @@ package final class AttachWatch: @unchecked Sendable {
                 monitor.unwatch(loop)
                 view.remove(loop)
             }
-            let now = WatchedProcess(pid: process, startTicks: startTicks, name: context.processName, loops: search.known)
+            let loops = search.known
+            counted.formIntersection(loops.map(\.thread.tid))
+            for loop in loops where !loop.waitsForTimeAlone && counted.insert(loop.thread.tid).inserted {
+                loopsBegun.add(1, ordering: .relaxed)
+            }
+            let now = WatchedProcess(pid: process, startTicks: startTicks, name: context.processName, loops: loops)
             currentProcess.withLock { $0 = now }
             probe.answer(call, by: .manager)
             probe.answer(call, by: .relay)
             rounds += 1
-            if rounds == (search.isLeftAlone ? 1 : Self.roundsBeforeError), search.known.allSatisfy(\.waitsForTimeAlone) {
+            if rounds == (search.isLeftAlone ? 1 : Self.roundsBeforeError), loops.allSatisfy(\.waitsForTimeAlone) {
                 reportError(search.nothingFound)
             }
             // With a thousand threads a round takes long, so it is done less often.
@@ -251,7 +258,6 @@ package final class AttachWatch: @unchecked Sendable {
             // Sampled once before it is watched, because it may have been working for long.
             view.add(loop)
             try monitor.watch(loop, rules: configuration.preloadRules)
-            loopsBegun.add(1, ordering: .relaxed)
         } catch {
             view.remove(loop)
             search.exclude(loop)

@@ -201,6 +201,14 @@ struct WrappedCommandTests {
         #expect(run.text.contains("\nLAGMONITOR_LOOP_TABLE=/proc/"))
     }
 
+    private static let perl = "/usr/bin/perl"
+
+    @Test(.enabled(if: access(perl, X_OK) == 0, "needs perl"))
+    func `a program that waits for time alone is not counted as a loop`() throws {
+        let run = try ProbeRun(ProbeRun.wrapper + [Self.perl, "-e", "select(undef, undef, undef, 0.1) for 1..30"])
+        #expect(run.status == 0 && run.errors.hasSuffix("; watched loops: 0\n"), "\(run.errors)")
+    }
+
     @Test func `the loop of the command is in the shared loop table`() throws {
         let probe = ProbeRun.folder.appendingPathComponent("ForeignProbe").path
         let script = "echo $LAGMONITOR_LOOP_TABLE; exec \(probe) waits loop"
