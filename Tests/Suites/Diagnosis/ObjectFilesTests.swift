@@ -146,6 +146,20 @@ struct ObjectFilesTests {
         for (function, origin) in reference.expected { #expect(origins[function] == origin, "\(function)") }
     }
 
+    /// gcc gives a global function a local name as well; linkers make hidden functions local.
+    @Test(arguments: [("deflate.localalias", 0), ("deflate_hidden", 2)] as [(String, UInt8)])
+    func `code that refers to a function that is or was global may be of any object`(name: String, visibility: UInt8) throws {
+        var alias = Self.local(name, 0x11c0)
+        alias.visibility = visibility
+        let place = try #require(Self.border.firstIndex { $0.name == "table" })
+        let symbols =
+            Self.border.prefix(place) + [alias] + Self.border[place...].filter { visibility == 0 || $0.name != "deflate" }
+        let call = Reference(place: 0x1184, code: [0xe8], target: 0x11c0, expected: [:])
+        let origins = try Self.origins(Array(symbols), text: call.text)
+        #expect(origins[name] == .packaged || origins["deflate"] == .packaged, "\(origins)")
+        #expect(origins["report"] == .between, "\(origins)")
+    }
+
     /// No linker writes such a file: all local symbols come first.
     @Test func `objects after the first global symbol are ignored`() throws {
         let table = Symbol(name: "late_table", value: 0x3100, size: 64, type: 1, binding: 0, section: 5)

@@ -9,6 +9,8 @@ struct SyntheticELF {
         var type: UInt8 = 2
         var binding: UInt8 = 1
         var section: UInt16 = 1
+        /// 2 is `STV_HIDDEN`.
+        var visibility: UInt8 = 0
     }
 
     static let textAddress: UInt64 = 0x1000
@@ -36,7 +38,7 @@ struct SyntheticELF {
         var strings: [UInt8] = [0]
         var table = [UInt8](repeating: 0, count: 24)
         for symbol in symbols {
-            table += little(UInt32(strings.count)) + [symbol.binding << 4 | symbol.type, 0]
+            table += little(UInt32(strings.count)) + [symbol.binding << 4 | symbol.type, symbol.visibility]
             table += little(symbol.section) + little(symbol.value) + little(symbol.size)
             strings += Array(symbol.name.utf8) + [0]
         }
