@@ -137,22 +137,23 @@ package final class ThreadCapture {
                 if case .refused = seen, !state.isRunnable { return .failed(.notPermitted, .asleep) }
                 guard quietCheck.isQuiet(state) else { break }
                 guard bySignal else { return .failed(.stackUnknown, .running) }
-                // A sample contains only the stack.
                 if running.prefersSample, !isSampled, !copiesFrames {
                     isSampled = true
                     if let place = takeSample(target, within: Self.sampleNanoseconds) {
                         return walkSample(at: place, into: frames)
                     }
-                    // It may be asleep by now, or have continued: its known state is old.
+                    // It may be asleep or have continued by now.
                     continue
                 }
                 let asked = clb_now_ns()
-                let answer = running.take(target, state: state, within: budget.answerNanoseconds)
+                // An answer of another thread, which may have arrived by now, must not be taken for this one's.
+                let answer: RunningThreadAnswer =
+                    unansweredRequest != nil
+                    ? .failed(.signalBusy) : running.take(target, state: state, within: budget.answerNanoseconds)
                 recordSleep(since: asked, atMost: budget.answerNanoseconds)
-                let reason: CaptureFailure
                 switch answer {
                 case .taken: return walkRunning(into: frames)
-                case .failed(let failure): reason = failure
+                case .failed(let reason): failure = reason
                 case .pending:
                     if allowsLateAnswer {
                         unansweredRequest = (target.tid, asked)
@@ -161,9 +162,8 @@ package final class ThreadCapture {
                     if running.withdraw() { return walkRunning(into: frames) }
                     return .failed(.signalTimedOut, .running)
                 }
-                failure = reason
                 // It may still be leaving our own handler, if it has just had a request.
-                if reason == .signalsBlocked, blockedChecks < Self.blockedAttempts {
+                if failure == .signalsBlocked, blockedChecks < Self.blockedAttempts {
                     blockedChecks += 1
                     break
                 }

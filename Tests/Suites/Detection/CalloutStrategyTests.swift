@@ -63,6 +63,11 @@ struct CalloutStrategyTests {
         let late = start + 400 * millisecond
         let processPause = ProcessPause(from: start - millisecond, to: late, atLeast: 1, atMost: 1)
         #expect(stopped.observe(work, at: late, processPause: processPause) == .nothing)
+        // Nor if the loop may be at rest: it is examined first.
+        var unexamined = CalloutStrategy(rule: standardRule)
+        var first = Observation(work, at: late)
+        first.mayBeAtRest = true
+        #expect(unexamined.observe(first, ignoreBefore: 0) == .nothing)
         // Nor if the loop did not publish when it began.
         var silent = CalloutStrategy(rule: standardRule)
         #expect(silent.observe(BeaconReading(1, .beforeSources), at: late) == .nothing)

@@ -143,7 +143,7 @@ package struct CalloutStrategy: DetectionStrategy {
     /// meanwhile: by the time of the next observation it may be over. (Only if the loop itself published the beginning.)
     private mutating func recordUnseenTimeouts(_ observation: Observation) -> RuleEvent {
         guard case .working(let interval, let word, _) = state, observation.processPause == nil,
-            observation.reading.sampled == nil
+            observation.reading.sampled == nil, !observation.mayBeAtRest
         else { return .nothing }
         let passed = Int(clamping: interval.length(at: observation.now) / rule.intervalNanoseconds)
         guard passed >= rule.timeouts else { return .nothing }

@@ -38,6 +38,8 @@ package struct Observation: Sendable {
     package var sample: SampleKey?
     /// What is known of the loop's idle times; nil: use its beacon.
     package var wakefulness: Wakefulness?
+    /// Whether the loop may be at rest while its beacon shows work: then only an examination decides.
+    package var mayBeAtRest = false
 
     package init(
         _ reading: BeaconReading,

@@ -169,6 +169,7 @@ extension Watch {
         observation.tickedNanoseconds = cold.pointee.ticks?.lastNanoseconds ?? 0
         observation.sample = sampleForRule(reading, at: now)
         observation.wakefulness = observeRests(reading, at: now)
+        observation.mayBeAtRest = cold.pointee.examinable != nil
         if hasChanged { replay(reading, observation) }
         let events = cold.pointee.detector.observe(observation)
         hot.pointee.canFastPoll = cold.pointee.detector.canFastPoll

@@ -96,6 +96,8 @@ struct V8Copy {
         // One comparison for most words: the thread is stopped meanwhile.
         var place = (begin &+ 7) & ~7
         let last = min(end, part.end)
+        // The stack pointer is a claim: rounding it up may wrap around.
+        guard place >= part.address else { return }
         while place < last {
             let next = min(last, (place | (Self.stackBytesBetweenChecks - 1)) &+ 1)
             while place < next, next - place >= 8 {
