@@ -29,7 +29,7 @@ public struct RecordLimits: Sendable, Equatable {
     /// When no record of a fingerprint was held back for this long, those before are summarized; 1 ms to one day.
     public var quiet: Duration = .seconds(60)
 
-    /// The defaults: 10 a minute for each fingerprint, 60 a second in all.
+    /// The defaults: 10 of a fingerprint at once, then one a minute; 60 of all at once, then one a second.
     public init() {}
 
     /// No limit: every record is reported.
