@@ -41,9 +41,6 @@ FUNCTION(
     HANDLE(__NR_epoll_pwait, "waits_handle_syscall")
     HANDLE(__NR_epoll_pwait2, "waits_handle_syscall")
     HANDLE(__NR_poll, "waits_handle_syscall")
-    HANDLE(__NR_ppoll, "waits_handle_syscall")
-    HANDLE(__NR_select, "waits_handle_syscall")
-    HANDLE(__NR_pselect6, "waits_handle_syscall")
     HANDLE(__NR_io_uring_enter, "waits_handle_syscall")
     "jmp *filters_real_syscall(%rip)\n"
 );
@@ -64,8 +61,6 @@ FUNCTION(
     HANDLE(__NR_prctl, "filters_handle_prctl")
     HANDLE(__NR_epoll_pwait, "waits_handle_syscall")
     HANDLE(__NR_epoll_pwait2, "waits_handle_syscall")
-    HANDLE(__NR_ppoll, "waits_handle_syscall")
-    HANDLE(__NR_pselect6, "waits_handle_syscall")
     HANDLE(__NR_io_uring_enter, "waits_handle_syscall")
     "adrp x16, filters_real_syscall\n ldr x16, [x16, #:lo12:filters_real_syscall]\n br x16\n"
 );

@@ -206,12 +206,22 @@ WRAP_RING(
 
 // MARK: By number
 
-// `syscall` continues here for the numbers of waits, with its caller's registers and stack (filters.c). Only the kernel reads the timeouts in memory, as
-// for epoll_pwait2.
-__attribute__((visibility("hidden"), used)) long waits_handle_syscall(long number, long a, long b, long c, long d, long e, long f) {
+// `syscall` continues here for the numbers of waits, with its caller's registers and stack (filters.c). Not for waits whose timeout is in
+// memory that only the kernel may read, as it shows whether the wait may last (ppoll, select).
+//
+// On x86-64 the seventh argument is no parameter: a compiler may overwrite its own parameters on the stack, but the caller may have other data there.
+#if defined(__x86_64__)
+#define SEVENTH_PARAMETER
+#define SEVENTH(has_it) ((has_it) ? *(const long *)(uintptr_t)CALLERS_STACK : 0)
+#else
+#define SEVENTH_PARAMETER , long f
+#define SEVENTH(has_it) f
+#endif
+__attribute__((visibility("hidden"), used)) long waits_handle_syscall(long number, long a, long b, long c, long d, long e SEVENTH_PARAMETER) {
     int set = (int)a;
     int32_t object = LOOP_OTHER_OBJECT;
     int rank = LOOP_RANK_SEVERAL, purpose = LOOP_FOR_EVENTS, is_wait = 1, is_ring = 0;
+    int has_seventh = number == SYS_epoll_pwait || number == SYS_epoll_pwait2 || number == SYS_io_uring_enter;
     switch (number) {
 #ifdef SYS_epoll_wait
         case SYS_epoll_wait:
@@ -231,22 +241,14 @@ __attribute__((visibility("hidden"), used)) long waits_handle_syscall(long numbe
             purpose = PURPOSE((int)c != 0, b > 0);
             break;
 #endif
-        case SYS_ppoll:
-            rank = SET((unsigned long)b);
-            purpose = PURPOSE(1, b > 0);
-            break;
         case SYS_io_uring_enter:
             purpose = LOOP_FOR_TIME;
             is_ring = 1;
             is_wait = c != 0 && ((unsigned)d & RING_ENTER_GETEVENTS) != 0;
             break;
-        default:  // select, pselect6
-            rank = SELECTED((int)a);
-            purpose = PURPOSE(1, (int)a > 0);
-            break;
     }
     loop_thread *thread = is_wait ? loop_enter(object, rank, PLACE, purpose) : NULL;
-    long result = filters_real_syscall(number, a, b, c, d, e, f);
+    long result = filters_real_syscall(number, a, b, c, d, e, SEVENTH(has_seventh));
     if (is_ring && !is_wait && result > 0) loop_accept(0);
     else loop_leave(thread, is_ring ? 0 : (int)result);
     return result;

@@ -82,12 +82,9 @@ static __attribute__((noinline)) int wait_once(int timeout_ms) {
     if (strcmp(call, "pselect") == 0) return pselect(0, NULL, NULL, NULL, &time, NULL);
     if (strcmp(call, "epoll_pwait by number") == 0) return (int)syscall(SYS_epoll_pwait, set, &event, 1, timeout_ms, NULL, 8);
     if (strcmp(call, "epoll_pwait2 by number") == 0) return (int)syscall(SYS_epoll_pwait2, set, &event, 1, &time, NULL, 8);
-    if (strcmp(call, "ppoll by number") == 0) return (int)syscall(SYS_ppoll, &none, 0, &time, NULL, 8);
-    if (strcmp(call, "pselect by number") == 0) return (int)syscall(SYS_pselect6, 0, NULL, NULL, NULL, &time, NULL);
 #ifdef SYS_epoll_wait
     if (strcmp(call, "epoll_wait by number") == 0) return (int)syscall(SYS_epoll_wait, set, &event, 1, timeout_ms);
     if (strcmp(call, "poll by number") == 0) return (int)syscall(SYS_poll, &none, 0, timeout_ms);
-    if (strcmp(call, "select by number") == 0) return (int)syscall(SYS_select, 0, NULL, NULL, NULL, &value);
 #endif
     return wait_for_set(timeout_ms);
 }
