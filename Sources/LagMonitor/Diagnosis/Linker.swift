@@ -1,8 +1,8 @@
 /// The program that linked a file, as far as its traces matter: what it writes about objects without a name, and between
 /// sections of code.
 enum Linker {
-    /// GNU ld, or any other that is not known: writes the objects' own names, and keeps the padding of unwind entries. (mold writes
-    /// none, but makes global functions local, so references show nothing about their objects.)
+    /// GNU ld, or any other that is not known: writes the objects' own names, and keeps the padding of unwind entries. (mold
+    /// writes none, but makes global functions local, so references show nothing about their objects.)
     case gnu
     /// Fills the space between sections with `int3`; compilers fill that between functions with `nop`.
     case lld
@@ -50,7 +50,7 @@ enum Linker {
     /// Functions begin at multiples of 16. More is the padding of several sections, the last of which are empty.
     private static let longestFunctionPadding = 15
 
-    /// The lengths of the `nop` instructions that the bytes are; nil if they are something else (Intel's manual, volume 2, "NOP").
+    /// The lengths of the `nop` instructions that the bytes are; nil if there are others (Intel's manual, volume 2, "NOP").
     private static func nops(_ bytes: [UInt8]) -> [Int]? {
         var lengths: [Int] = []
         var rest = bytes[...]

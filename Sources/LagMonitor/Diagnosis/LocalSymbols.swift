@@ -69,8 +69,8 @@ struct LocalSymbols {
         self.symbols = symbols
     }
 
-    /// The places of the symbols to which only code of their objects can refer, by their addresses. Any code can refer to one that
-    /// is also global (gcc's `compress.localalias`), or was.
+    /// The places of the symbols to which only code of their objects can refer, by their addresses. Any code can refer to one
+    /// that is also global (gcc's `compress.localalias`), or was.
     func referable(in file: borrowing ELFFile, table: ELFFile.Section) -> [UInt64: Int] {
         var places: [UInt64: Int] = [:]
         for (place, symbol) in symbols.enumerated() where !symbol.isHidden { places[symbol.address] = place }

@@ -24,6 +24,9 @@ struct ObjectBoundaries {
         let address: UInt64
         fileprivate let size: UInt64
         fileprivate(set) var end: End
+        /// The first function up to the last known end, and the first one that is certainly in the same section.
+        fileprivate var run: Int32 = 0
+        fileprivate var joined: Int32 = 0
     }
 
     /// The functions of one section, or of several if their ends are not known.
@@ -47,6 +50,10 @@ struct ObjectBoundaries {
 
     /// In the order of the objects.
     private(set) var functions: [Function] = []
+    /// By the first function: the last one up to a known end.
+    private var runs: [Int: (last: Int, hasSeveralFunctions: Bool)] = [:]
+    /// By the first function: the last one that is certainly in the same section.
+    private var lastJoined: [Int: Int] = [:]
     /// Whether ``End/isLast`` means the end of an object, and not only that of its section.
     let areOfObjects: Bool
 
@@ -79,6 +86,8 @@ struct ObjectBoundaries {
 
     private mutating func findEnds(in file: borrowing ELFFile, _ linker: Linker) {
         functions.sort { $0.address < $1.address }
+        defer { findRuns() }
+        var left = ObjectReferences.maximumBytes
         var piece: (start: UInt64, bytes: [UInt8]) = (0, [])
         for place in functions.indices.dropLast() {
             let start = functions[place].address.saturatingSum(functions[place].size)
@@ -88,11 +97,26 @@ struct ObjectBoundaries {
                 file.sections[section].contains(next)
             else { continue }
             if start < piece.start || next - piece.start > piece.bytes.count {
+                guard left > 0 else { break }
                 piece = (start, file.code(at: start, count: Self.codePieceBytes))
+                left -= Self.codePieceBytes
             }
             guard next - piece.start <= piece.bytes.count else { continue }
             let padding = Array(piece.bytes[Int(start - piece.start)..<Int(next - piece.start)])
             functions[place].end = linker.end(padding: padding)
+        }
+    }
+
+    private mutating func findRuns() {
+        var (run, joined) = (0, 0)
+        for place in functions.indices {
+            if place > 0, functions[place - 1].end == .isLast { run = place }
+            if place > 0, functions[place - 1].end != .goesOn { joined = place }
+            functions[place].run = Int32(run)
+            functions[place].joined = Int32(joined)
+            let hasSeveral = runs[run]?.hasSeveralFunctions == true || functions[place].end == .goesOn
+            runs[run] = (place, hasSeveral)
+            lastJoined[joined] = place
         }
     }
 
@@ -104,23 +128,12 @@ struct ObjectBoundaries {
             if functions[middle].address < address { low = middle + 1 } else { high = middle }
         }
         guard low < functions.count, functions[low].address == address else { return nil }
-        var (first, last, firstJoined, lastJoined) = (low, low, low, low)
-        var isJoined = true
-        while first > 0, functions[first - 1].end != .isLast {
-            isJoined = isJoined && functions[first - 1].end == .goesOn
-            first -= 1
-            if isJoined { firstJoined = first }
-        }
-        isJoined = true
-        while last + 1 < functions.count, functions[last].end != .isLast {
-            isJoined = isJoined && functions[last].end == .goesOn
-            last += 1
-            if isJoined { lastJoined = last }
-        }
+        let (first, firstJoined) = (Int(functions[low].run), Int(functions[low].joined))
+        guard let run = runs[first], let lastJoined = lastJoined[firstJoined] else { return nil }
         return Section(
-            functions: functions[first].address...functions[last].address,
+            functions: functions[first].address...functions[run.last].address,
             joined: functions[firstJoined].address...functions[lastJoined].address,
-            hasSeveralFunctions: functions[first...last].contains { $0.end == .goesOn }
+            hasSeveralFunctions: run.hasSeveralFunctions
         )
     }
 }

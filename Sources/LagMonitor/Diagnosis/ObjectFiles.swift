@@ -42,8 +42,10 @@ struct ObjectFiles {
         guard var locals = LocalSymbols(in: file, table: table),
             locals.origins.contains(linker == .gnu ? .packaged : .own)
         else { return nil }
+        let references = linker == .gnu ? nil : locals.references(in: file, table, code)
+        guard linker == .gnu || references != nil else { return nil }
         let boundaries = ObjectBoundaries(in: code, by: linker)
-        if linker != .gnu { locals.separate(in: file, table: table, code: code, at: boundaries) }
+        if let references { locals.separate(in: file, table: table, by: linker, references, at: boundaries) }
         guard locals.origins.contains(.packaged) else { return nil }
         let (origins, unnamed) = (locals.origins, locals.unnamed)
         var anchors = locals.symbols.compactMap { symbol in
@@ -100,8 +102,8 @@ struct ObjectFiles {
         return unlocated[min(packaged, last)] - unlocated[first + 1] == all ? all : nil
     }
 
-    /// Functions of the same objects as the known ones beside them, and whether each own object without a known function is beside
-    /// another own one.
+    /// Functions of the same objects as the known ones beside them, and whether each own object without a known function is
+    /// beside another own one.
     private static func neighbours(
         of anchors: [Anchor],
         _ origins: [CodeOrigin],

@@ -7,7 +7,7 @@ enum ObjectName {
     private static let optimisedObjects: Set<String> = ["ld-temp.o", "lto.o"]
     /// Start-up code, which is linked around everything.
     private static let startUpObjects: Set<String> = [
-        "crtstuff.c", "crt1.o", "Scrt1.o", "rcrt1.o", "gcrt1.o", "grcrt1.o", "crti.o", "crtn.o",
+        "crtstuff.c", "crt1.c", "Scrt1.c", "rcrt1.c", "crt1.o", "Scrt1.o", "rcrt1.o", "gcrt1.o", "grcrt1.o", "crti.o", "crtn.o",
     ]
     /// What compilers generate to initialise a file's variables; it has a section of its own.
     private static let initialiserPrefixes = ["_GLOBAL__", "__cxx_global_"].map { Array($0.utf8) }

@@ -14,6 +14,8 @@ struct UnnamedObjectsTests {
         var references: [(function: String, variable: String)] = []
         /// The function before the name of the start-up code.
         var startUp: String?
+        /// Hidden functions: local ones that were global.
+        var hidden: Set<String> = []
         /// The local variables, by the function before them in the table.
         var variables: [String: String] = [:]
 
@@ -43,7 +45,10 @@ struct UnnamedObjectsTests {
             var text: [UInt8] = []
             for (name, isLocal, padding) in functions {
                 let address = addresses[name] ?? 0
-                if isLocal { symbols.append(Symbol(name: name, value: address, size: 16, binding: 0)) }
+                if isLocal {
+                    let visibility: UInt8 = hidden.contains(name) ? 2 : 0
+                    symbols.append(Symbol(name: name, value: address, size: 16, binding: 0, visibility: visibility))
+                }
                 if name == startUp { symbols.append(Self.object("crtstuff.c")) }
                 if let variable = variables[name] {
                     symbols.append(Symbol(name: variable, value: addresses[variable] ?? 0, size: 8, type: 1, binding: 0))
@@ -126,6 +131,39 @@ struct UnnamedObjectsTests {
         #expect(try program.origins(by: Self.lld)["refund"] == .own)
     }
 
+    /// gold writes what it makes local after everything else.
+    @Test(arguments: [true, false]) func `with gold, hidden functions are of any object`(withStartUp: Bool) throws {
+        var program = Program(functions: [
+            ("checkout", true, Self.shortNops), ("refund", true, Self.longNop), ("hidden", true, []), ("other", true, []),
+        ])
+        program.hidden = ["hidden", "other"]
+        if withStartUp { program.startUp = "refund" }
+        let origins = try program.origins(by: Self.gold)
+        #expect(!origins.values.contains(.packaged), "\(origins)")
+    }
+
+    @Test func `an initialiser behind an object's section is not the next object`() throws {
+        let program = Program(functions: [
+            ("checkout", true, Self.nops), ("refund", true, Self.trap), ("_GLOBAL__sub_I_shop", true, Self.trap),
+            ("longest_match", true, Self.nops), ("crc_step", true, []),
+        ])
+        let origins = try program.origins(by: Self.lld)
+        #expect(origins["_GLOBAL__sub_I_shop"] != .packaged && origins["longest_match"] == .packaged, "\(origins)")
+    }
+
+    @Test func `global functions of the same section show the object's variables`() throws {
+        let program = Program(
+            functions: [
+                ("checkout", true, Self.nops), ("price", false, Self.trap), ("cancel", true, Self.trap),
+                ("longest_match", true, Self.nops), ("crc_step", true, []),
+            ],
+            references: [("price", "total"), ("cancel", "total")],
+            variables: ["checkout": "total"]
+        )
+        let origins = try program.origins(by: Self.lld)
+        #expect(origins["price"] == .own && origins["cancel"] == .own && origins["longest_match"] == .packaged, "\(origins)")
+    }
+
     @Test func `functions with sections of their own are not separated`() throws {
         let functions = ["checkout", "refund", "longest_match"].map { ($0, true, Self.trap) }
         let origins = try Program(functions: functions).origins(by: Self.lld)
@@ -133,7 +171,7 @@ struct UnnamedObjectsTests {
     }
 
     @Test func `with gold, long padding and references separate the objects`() throws {
-        let program = Program(
+        var program = Program(
             functions: [
                 ("checkout", true, Self.shortNops), ("refund", true, []), ("cancel", true, []), ("price", false, []),
                 ("inner", true, Self.longNop), ("longest_match", true, []), ("crc_step", true, []),
@@ -141,6 +179,7 @@ struct UnnamedObjectsTests {
             references: [("checkout", "total"), ("cancel", "total"), ("price", "total")],
             variables: ["checkout": "total"]
         )
+        program.startUp = "crc_step"
         let origins = try program.origins(by: Self.gold)
         // `cancel` and `price` refer to the same variable as `checkout`, and `refund` is between them.
         for function in ["checkout", "refund", "cancel", "price"] { #expect(origins[function] == .own, "\(function)") }
