@@ -20,8 +20,8 @@ package struct CulpritFrame: Sendable, Hashable {
     package var isDoubtful: Bool
     /// A compiled function of the program without a line: functions inlined into it have no frame.
     package var hidesInlined: Bool
-    /// Its caller's call instruction leads to it; false also if that is not known.
-    package var isCalledDirectly: Bool
+    /// Whether its caller's instruction leads to it: false if a pointer called it, nil if that is not known.
+    package var isCalledDirectly: Bool?
     /// Whether its line is known.
     package var hasLine: Bool
     /// The loop's own code, or its callers: it is also on the loop's stack while it waits.
@@ -37,7 +37,7 @@ package struct CulpritFrame: Sendable, Hashable {
         isFromTemplate: Bool = false,
         isDoubtful: Bool = false,
         hidesInlined: Bool = false,
-        isCalledDirectly: Bool = false,
+        isCalledDirectly: Bool? = nil,
         isLoopCode: Bool = false,
         hasLine: Bool = false
     ) {

@@ -25,8 +25,17 @@ struct CulpritSearch {
         static let singleSample = 0.3
         static let incomplete = 0.2
         static let hidden = 0.5
-        /// Where the caller's instruction names the function; otherwise where it had called another, and where it ran itself.
-        static let inlined = (direct: 0.05, calling: 0.3, running: 0.5)
+        /// Where the function's caller names it.
+        static let direct = 0.05
+        /// Where it had called another, and where it ran itself.
+        static let callback = (calling: 0.3, running: 0.5)
+        static let unknownCall = (calling: 0.1, running: 0.2)
+
+        static func inlined(isCalledDirectly: Bool?, isRunning: Bool) -> Double {
+            if isCalledDirectly == true { return direct }
+            let factor = isCalledDirectly == nil ? unknownCall : callback
+            return isRunning ? factor.running : factor.calling
+        }
     }
 
     /// The order in which frames are considered.
@@ -150,8 +159,8 @@ struct CulpritSearch {
             }
             if isHidden { hidden += weight }
             if stack.frames[place].hidesInlined {
-                let callback = place == 0 ? Factor.inlined.running : Factor.inlined.calling
-                inlined += weight * (stack.frames[place].isCalledDirectly ? Factor.inlined.direct : callback)
+                let isDirect = stack.frames[place].isCalledDirectly
+                inlined += weight * Factor.inlined(isCalledDirectly: isDirect, isRunning: place == 0)
             }
         }
         let samples = max(1, covered * covered / squares)

@@ -66,6 +66,8 @@ struct ELFFile: ~Copyable {
     private let entry: UInt64
     /// Whether its code is x86-64's.
     let isX86: Bool
+    /// Whether it is aarch64's.
+    let isARM64: Bool
 
     /// Nil if `source` is not an ELF file of the supported kind.
     init?(_ source: consuming ByteSource) {
@@ -80,6 +82,7 @@ struct ELFFile: ~Copyable {
         self.namesIndex = Int(header.u16(62))
         self.entry = header.u64(24)
         self.isX86 = header.u16(18) == 62
+        self.isARM64 = header.u16(18) == 183
         self.source = source
     }
 

@@ -56,6 +56,7 @@ package struct FrameResolver: Sendable {
         levels[last].isOfRuntime = symbol.isOfRuntime
         levels[last].origin = symbol.origin
         levels[last].callees = symbol.callees.map { ResolvedFrame($0) }
+        levels[last].callsPointer = symbol.callsPointer
         return levels
     }
 }

@@ -29,6 +29,8 @@ package struct ResolvedFrame: Sendable, Hashable {
     package var origin = CodeOrigin.unknown
     /// ``ResolvedSymbol/callees``.
     package var callees: [ResolvedFrame] = []
+    /// ``ResolvedSymbol/callsPointer``.
+    package var callsPointer = false
 
     package init(
         name: String? = nil,
@@ -79,6 +81,7 @@ package struct ResolvedFrame: Sendable, Hashable {
         isOfRuntime = symbol.isOfRuntime
         origin = symbol.origin
         callees = symbol.callees.map { ResolvedFrame($0) }
+        callsPointer = symbol.callsPointer
     }
 
     /// Its name in a record. If a program's own functions were folded into one, the name shows that.

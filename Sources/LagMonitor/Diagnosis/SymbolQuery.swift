@@ -46,6 +46,8 @@ package struct ResolvedSymbol: Sendable, Hashable {
     /// At most one: the function that a direct call before the query's return address leads to. It is active even if it has no
     /// frame: a function that ends in a call can leave by a jump, and the function that it jumps to returns for it.
     package var callees: [ResolvedSymbol] = []
+    /// Whether that instruction calls a pointer; false also if it is not known.
+    package var callsPointer = false
 }
 
 /// The origin of the object file from which a function was linked (``ObjectFiles``).

@@ -15,20 +15,13 @@ extension Symbolizer {
     /// - Parameter function: where it begins.
     package mutating func successor(of function: SymbolQuery) -> ResolvedSymbol? {
         guard let symbol = resolve([function])[0], symbol.start == function.offset, symbol.size <= Self.maximumFunctionBytes,
-            let code = code(at: function, count: Int(symbol.size)), let targets = Self.jumps(in: code, at: symbol.start)
+            let code = code(at: function, count: Int(symbol.size)), let targets = Self.jumps(in: code, at: symbol.start),
+            targets.count == 1
         else { return nil }
-        let found = resolve(
-            targets.map {
-                SymbolQuery(modulePath: function.modulePath, buildID: function.buildID, offset: $0, isReturnAddress: false)
-            }
-        )
-        var successor: ResolvedSymbol?
-        for (target, symbol) in zip(targets, found) {
-            // Imported functions are not in the table. Into the middle of another one only its own parts jump.
-            guard let symbol, symbol.start == target, successor == nil else { return nil }
-            successor = symbol
-        }
-        return successor
+        var target = function
+        target.offset = targets[0]
+        // Imported functions are not in the table. Into the middle of another one only its own parts jump.
+        return resolve([target])[0].flatMap { $0.start == target.offset ? $0 : nil }
     }
 
     private func code(at function: SymbolQuery, count: Int) -> [UInt8]? {

@@ -102,8 +102,12 @@ package struct Symbolizer: Sendable {
             for address in addresses {
                 let key = Key(module: module.buildID.isEmpty ? module.path : module.buildID, address: address)
                 var entry = Entry(symbol: found[address].map { symbol($0, linked) })
-                if let callee = calls[address].flatMap({ found[$0] }), callee.start == callee.address {
+                switch calls[address] {
+                case .pointer: entry.symbol?.callsPointer = true
+                case .function(let start):
+                    guard let callee = found[start], callee.start == callee.address else { break }
                     entry.symbol?.callees = [symbol(callee, linked)]
+                case nil: break
                 }
                 answers[key] = entry
                 cache.insert(entry, for: key)
@@ -156,11 +160,11 @@ package struct Symbolizer: Sendable {
         _ module: SymbolFiles.Module,
         for addresses: Set<UInt64>,
         _ returns: Set<UInt64>
-    ) -> (found: [UInt64: SymbolTableSearch.Found], calls: [UInt64: UInt64])? {
+    ) -> (found: [UInt64: SymbolTableSearch.Found], calls: [UInt64: Call])? {
         guard let file = files.open(module) else { return nil }
         var found: [UInt64: SymbolTableSearch.Found] = [:]
         let calls = Self.mayBeOwn(file, module) ? Self.calls(before: returns, in: file) : [:]
-        var rest = addresses.union(calls.values).sorted()
+        var rest = addresses.union(calls.values.compactMap(\.start)).sorted()
         let hasOwnTable = file.sections.contains { $0.type == ELFFile.SectionType.symbolTable }
         let isNew = linkedCode[module] == nil
         if isNew, linkedCode.count >= Self.maximumLinkedCode { linkedCode = [:] }
@@ -175,18 +179,6 @@ package struct Symbolizer: Sendable {
         search(file, ELFFile.SectionType.dynamicSymbols, for: &rest, into: &found)
         findLanguages(of: module, in: file, for: found)
         return (found, calls)
-    }
-
-    /// The destinations of direct calls, by the last byte of the call: `e8` and the distance, on x86-64.
-    private static func calls(before returns: Set<UInt64>, in file: borrowing ELFFile) -> [UInt64: UInt64] {
-        guard file.isX86 else { return [:] }
-        var calls: [UInt64: UInt64] = [:]
-        for last in returns where last >= 4 {
-            let code = LittleEndianBytes(file.code(at: last - 4, count: 5))
-            guard code.count == 5, code.u8(0) == 0xe8 else { continue }
-            calls[last] = last &+ 1 &+ UInt64(bitPattern: Int64(Int32(bitPattern: code.u32(1))))
-        }
-        return calls
     }
 
     /// No function of a system library is the program's own, whatever it was built from.

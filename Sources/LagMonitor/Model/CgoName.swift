@@ -1,8 +1,8 @@
-/// Names that cgo gives to what it generates, without a hash of the package's files: each change of one of them changes it, and with it the
-/// fingerprints of stalls.
+/// Names that cgo gives to what it generates, without a hash of the package's files: each change of one of them changes it,
+/// and with it the fingerprints of stalls.
 ///
-/// In `_cgo_c41da742855b_Cfunc_price`, Go calls the C function `price`; in `_cgoexp_c41da742855b_visit`, C calls the Go function `visit`
-/// (`cPrefix` of `src/cmd/cgo/main.go`, up to Go 1.24). Any thread.
+/// In `_cgo_c41da742855b_Cfunc_price`, Go calls the C function `price`; in `_cgoexp_c41da742855b_visit`, C calls the Go function
+/// `visit` (`cPrefix` of `src/cmd/cgo/main.go`, up to Go 1.24). Any thread.
 package enum CgoName {
     private static let beginnings = ["_cgo", "_cgoexp"]
     private static let hashDigits = 12

@@ -46,8 +46,9 @@ extension StallRecord {
         package var isForwarder = false
         /// Whether it may belong to a library that was linked into the same file. Not written to lines.
         package var isDoubtful = false
-        /// Whether the caller's instruction names it, so it is not a callback. Not written to lines.
-        package var isCalledDirectly = false
+        /// True if the caller's instruction names it, so it is not a callback; false if a pointer called it; nil if that is not
+        /// known. Not written to lines.
+        package var isCalledDirectly: Bool?
 
         public init(
             pc: UInt64,

@@ -8,6 +8,12 @@ internal import LagOutput
 struct FrameBuilder {
     /// Each may cost a pass over the module's symbols.
     private static let maximumTailCalls = 4
+    // On aarch64 a call may lead to a part that the linker adds.
+    #if arch(x86_64)
+        private static let findsTailCalls = true
+    #else
+        private static let findsTailCalls = false
+    #endif
 
     private let modules: ModuleMap
     private var resolver: FrameResolver
@@ -76,7 +82,7 @@ struct FrameBuilder {
         var names = names[...]
         var origins: [Origin?] = []
         var callee: Callee?
-        var directlyCalled: [Int] = []
+        var areCalledDirectly: [Int: Bool] = [:]
         var frames: [[StallRecord.Frame]] = zip(captured, modules).map { captured, module in
             origins.append(nil)
             let next = callee
@@ -86,11 +92,20 @@ struct FrameBuilder {
             let levels = names.removeFirst()
             var frames = (levels.isEmpty ? [ResolvedFrame()] : levels).map { Self.frame(captured, module, $0, rules) }
             // Where frames are left out, the called function may be one of them.
-            if withTailCalls, let next, let caller = levels.last {
-                for tailCall in tailCalls(captured, of: caller, before: next, module, rules) { frames.insert(tailCall, at: 0) }
+            var called = levels.last?.callees.first
+            let isOfLibrary = frames.last?.inApp == false
+            if withTailCalls, Self.findsTailCalls, let next, let caller = levels.last {
+                let chain = tailCalls(captured, of: caller, before: next, module, rules)
+                for tailCall in chain.frames { frames.insert(tailCall, at: 0) }
+                called = chain.last
             }
-            if let start = next?.start, next?.module == module.path, levels.last?.callees.first?.start == start {
-                directlyCalled.append(origins.count - 2)
+            if let next {
+                if let start = next.start, next.module == module.path, called?.start == start {
+                    areCalledDirectly[origins.count - 2] = true
+                } else if levels.last?.callsPointer == true || (isOfLibrary && next.module != module.path) {
+                    // A library cannot name what is in the program.
+                    areCalledDirectly[origins.count - 2] = false
+                }
             }
             callee = Callee(module: module.path, symbol: levels.last?.simplified, start: levels.last?.start)
             let isOwn = frames.contains { $0.inApp == true && $0.file != nil }
@@ -111,19 +126,19 @@ struct FrameBuilder {
         for index in Self.doubtfulFrames(origins) {
             for level in frames[index].indices { frames[index][level].isDoubtful = true }
         }
-        for index in directlyCalled { frames[index][frames[index].count - 1].isCalledDirectly = true }
+        for (index, isDirect) in areCalledDirectly { frames[index][frames[index].count - 1].isCalledDirectly = isDirect }
         return frames
     }
 
     /// The functions that went on with a jump between `caller` and the next frame, in the order of their calls: the one that
-    /// `caller` has called, and those to which it and its successors can only have jumped.
+    /// `caller` has called, and those to which it and its successors can only have jumped; and the next one, if it is known.
     private mutating func tailCalls(
         _ captured: FrameBuffer.Frame,
         of caller: ResolvedFrame,
         before next: Callee,
         _ module: ModuleInfo,
         _ rules: InAppRules
-    ) -> [StallRecord.Frame] {
+    ) -> (frames: [StallRecord.Frame], last: ResolvedFrame?) {
         var frames: [StallRecord.Frame] = []
         var called = caller.callees.first
         // A function without a name may be the same. Parts that the compiler splits off a function have its simplified name.
@@ -135,7 +150,7 @@ struct FrameBuilder {
             frames.append(frame)
             called = Self.query(function, module).flatMap { resolver.successor(of: $0) }
         }
-        return frames
+        return (frames, called)
     }
 
     private static func query(_ function: ResolvedFrame, _ module: ModuleInfo) -> SymbolQuery? {

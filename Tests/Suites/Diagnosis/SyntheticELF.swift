@@ -22,6 +22,8 @@ struct SyntheticELF {
     var tableType: UInt32 = 2
     /// Flags of the section that contains the symbols; 4 is `SHF_EXECINSTR`.
     var textFlags: UInt64 = 0
+    /// 62 is x86-64, 183 aarch64.
+    var machine: UInt16 = 62
     /// The entry point of the program; 0: it is a library.
     var entry: UInt64 = 0
     /// From ``textAddress`` on; empty: the file has no code.
@@ -59,7 +61,7 @@ struct SyntheticELF {
         let linkerOffset = textOffset + text.count
         let sectionsOffset = (linkerOffset + linkerContent.count + 7) / 8 * 8
         var file: [UInt8] = [0x7f, 0x45, 0x4c, 0x46, 2, 1, 1] + [UInt8](repeating: 0, count: 9)
-        file += little(UInt16(3)) + little(UInt16(62)) + little(UInt32(1)) + little(entry) + little(UInt64(0))
+        file += little(UInt16(3)) + little(machine) + little(UInt32(1)) + little(entry) + little(UInt64(0))
         file += little(UInt64(sectionsOffset)) + little(UInt32(0)) + little(UInt16(64)) + little(UInt16(56)) + little(UInt16(0))
         file += little(UInt16(64)) + little(UInt16(7 + emptyCodeSections + linker.count)) + little(UInt16(6))
         file += table + strings

@@ -38,7 +38,9 @@ struct NamelessProgramTests {
         #expect(try confidence(own, isWhole: false) > 0.35)
         // A program with symbols, in which only lines would have shown inlined functions.
         var work = frame("app", 0x1000, "work")
-        #expect(try confidence([work] + own) > 0.45)
+        #expect(try confidence([work] + own) > 0.75)
+        work.isCalledDirectly = false
+        #expect(try confidence([work] + own) < 0.55)
         work.isCalledDirectly = true
         #expect(try confidence([work] + own) > 0.85)
     }

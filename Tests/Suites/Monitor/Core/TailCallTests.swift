@@ -104,4 +104,18 @@ struct TailCallTests {
         let header = ResolvedFrame(file: "/usr/include/zlib.h", line: 3)
         #expect(try frames(stack, line: header).map(\.symbol) == ["compress2", "main"])
     }
+
+    @Test func `a function is called directly, by a pointer, or in a way that is not known`() throws {
+        var work = Self.function("work")
+        #expect(try frames([work, Self.function("main", calls: work)])[0].isCalledDirectly == true)
+        #expect(try frames([work, Self.function("main")])[0].isCalledDirectly == nil)
+        var loop = Self.function("main")
+        loop.callsPointer = true
+        #expect(try frames([work, loop])[0].isCalledDirectly == false)
+        // The called function has left by a jump, which may be one to a pointer.
+        work.start = 0x1300
+        let found = try frames([work, Self.function("main", calls: Self.function("step"))])
+        #expect(found.map(\.symbol) == ["work", "step", "main"] && found[0].isCalledDirectly == nil)
+        #expect(found[1].isCalledDirectly == true)
+    }
 }
