@@ -33,8 +33,8 @@
 ///   caller's instruction names it, times 0.3 if a pointer called it (0.5 where it ran itself), times 0.1 if the call is not
 ///   known (0.2 where it ran itself). The compiler may have inlined the function to blame into it, and a function that left by a
 ///   jump has no frame; only lines show both. A callback keeps its frame, and what it alone calls is inlined into it. (Of 624
-///   such stalls of optimised programs without debug information, the right share was 94 % of those called directly, of all others
-///   69 %, and 42 % where the function ran itself; with lines 98 % of 235.)
+///   such stalls of optimised programs without debug information, the right share was 94 % of those called directly; of all
+///   others 69 %, and 42 % where the function ran itself; with lines 98 % of 235.)
 ///
 /// Pure; any thread. Takes time in proportion to the number of frames.
 package struct Culprit: Sendable, Hashable {
