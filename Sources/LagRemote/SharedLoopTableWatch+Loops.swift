@@ -99,9 +99,9 @@ extension SharedLoopTableWatch {
         processes[watched.process]?.monitor.reportConfirmed()
     }
 
-    /// A thread that waits for time alone runs no loop. This shows once its wait has been read.
+    /// A thread that has only waited for time runs no loop. This shows once its wait has been read.
     private func count(_ watched: SharedLoopTableSlot.WatchedLoop) {
-        let isCounted = watched.isConfirmed && !watched.loop.waitsForTimeAlone
+        let isCounted = watched.isConfirmed && !watched.loop.neverWaitsForDescriptors
         guard isCounted != watched.isCounted else { return }
         watched.isCounted = isCounted
         if isCounted {

@@ -63,8 +63,8 @@ struct PassiveCapture {
 }
 
 extension cll_thread_syscall {
-    /// Whether the thread can have stayed in the kernel between two readings: its registers cannot change there. (With the same stack
-    /// it may still wait for something else: what it waits for may only be in a register.)
+    /// Whether the thread can have stayed in the kernel between two readings: its registers cannot change there. (With the same
+    /// stack it may still wait for something else: what it waits for may only be in a register.)
     func canBeSameWait(as earlier: Self) -> Bool {
         sp == earlier.sp && pc == earlier.pc && number == earlier.number && arguments == earlier.arguments
     }

@@ -156,7 +156,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         } else {
             restRecording(observation, at: now, wasAtWork: wasAtWork)
             contents = 0
-            waitReturn.record(finder.place)
+            waitReturn.record(finder.place, at: observation.place)
             results = clr_results_of_wait(&found.call)
             waitStackPointer.store(found.call.sp, ordering: .relaxed)
             examiner.recordRest(found.call, at: now)

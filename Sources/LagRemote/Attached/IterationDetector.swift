@@ -73,7 +73,7 @@ struct IterationDetector: Sendable {
         defer { last = (now, observation) }
         let seen = max(seen ?? now, now)
         hasMoved = last?.observation.runs != observation.runs || observation.doing == .running
-        if !isHandlers, isAtPlace(observation) || isElsewhereNow(observation, at: now) {
+        if (!isHandlers && isAtPlace(observation)) || isElsewhereNow(observation, at: now) {
             if restRuns != observation.runs { restVisits += 1 }
             restRuns = observation.runs
             restedNanoseconds = now
@@ -195,7 +195,7 @@ struct IterationDetector: Sendable {
             }
         }
         // It may return to a place that it has not certainly left.
-        former = !isBack && (isOuter ? !place.callsNest : isSure) ? place : nil
+        former = !isBack && !found.isSame(as: place) && (isOuter ? !place.callsNest : isSure) ? place : nil
         follow(found)
         restVisits = isBack ? Self.sureVisits : 0
         return true

@@ -5,7 +5,7 @@ internal import LagCapture
 /// One owner's, under its lock. Takes some 100 µs, a millisecond in a program with hundreds of libraries. Repeated ever more
 /// seldom while one is not found, because it may be loaded later.
 struct LibrarySearch {
-    /// The prefix of its file name.
+    /// A library, by the prefix of its file name.
     enum Library: String, CaseIterable {
         case glib = "libglib-2.0.so"
         case libev = "libev.so"

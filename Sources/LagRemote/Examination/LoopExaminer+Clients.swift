@@ -4,6 +4,11 @@ extension LoopExaminer {
     /// Whether the thread was last seen to wait for no descriptor, and is not declared to be a loop.
     var waitsForTimeAlone: Bool { !isDeclared && state.withLock { $0.object?.isTimeAlone == true } }
 
+    /// Whether it was never seen to wait for anything else.
+    var neverWaitsForDescriptors: Bool {
+        !isDeclared && state.withLock { $0.object?.isTimeAlone == true && !$0.hasWaitedForDescriptors }
+    }
+
     /// Call it when the process publishes that the thread serves a connection. If a wait with `poll` or `select` returns at once,
     /// because clients of the server already wait, the kernel never shows its object: if the process has only one listening
     /// socket, the connection came from that.

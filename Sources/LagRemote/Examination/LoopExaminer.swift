@@ -17,6 +17,8 @@ package final class LoopExaminer: Sendable {
         var isRefused = false
         /// It waits on a ring of io_uring, which belongs to a loop, and cannot be polled.
         var isRing = false
+        /// It was once seen to wait for something else than time.
+        var hasWaitedForDescriptors = false
         /// When it was read, and at which stack pointer the wait was.
         var readNanoseconds: UInt64 = 0
         var readStackPointer: UInt64 = 0
@@ -119,6 +121,7 @@ package final class LoopExaminer: Sendable {
                 return
             }
             state.object = object
+            if !object.isTimeAlone { state.hasWaitedForDescriptors = true }
             // A handler may remove the members.
             _ = state.service.kind(of: object.epoll, at: now)
             state.isMadeAnew = isMadeAnew
@@ -136,6 +139,7 @@ package final class LoopExaminer: Sendable {
         state.withLock { state in
             guard state.object?.epoll != epoll else { return }
             state.object = WaitObject(epoll: epoll)
+            state.hasWaitedForDescriptors = true
             state.isMadeAnew = false
             state.events = nil
         }
@@ -212,7 +216,7 @@ package final class LoopExaminer: Sendable {
         )
         guard isDeclared, !isClaimed else {
             let isWitnessed = isClaimed && facts.isProved && !facts.isByStretch && isSeen()
-            let isWorkPending = facts.pending == .pending && facts.hasClientWork == true
+            let isWorkPending = facts.pending == .pending && facts.hasClientWork == true && !facts.isByStretch
             return LoopProof(isLoop: facts.isProved, isWorkPending: isWorkPending, isWitnessed: isWitnessed)
         }
         // The user declared it a loop: pending work that the kernel cannot see is assumed.
@@ -280,6 +284,8 @@ package final class LoopExaminer: Sendable {
                 : state.turns.hasFetched(work.fetched, in: stretch, at: now)
             if rule.isLoop, let epoll = state.object?.epoll {
                 rule.sharing = self.sharing(of: epoll, sharing, &state, at: now)
+                // Another thread may have fetched the event, and not read it yet.
+                if isNew, rule.sharing != .alone { (rule.pending, rule.isByStretch) = (work.pending, false) }
             }
             return (rule, state.object)
         }

@@ -125,8 +125,8 @@ struct Goroutine {
         _ = left(by: thread, memory)
     }
 
-    /// Copies what a function's frame on the thread's own stack refers to, with one system call: `runtime.newstack` and what `runtime.mcall` has
-    /// called have their goroutine there, and no register has it.
+    /// Copies what a function's frame on the thread's own stack refers to, with one system call: `runtime.newstack` and
+    /// what `runtime.mcall` has called have their goroutine there, and no register has it.
     /// - Parameters:
     ///   - record: its frame record.
     ///   - stackPointer: below it nothing belongs to the stack.

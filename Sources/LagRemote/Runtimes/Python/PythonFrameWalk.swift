@@ -26,7 +26,8 @@ struct PythonFrameWalk {
     private static let framesBetweenChecks = 64
     /// What of the frames' own stack is copied in one piece.
     private static let maximumDataStackBytes: UInt64 = 48 * 1024
-    /// It lies in chunks, of some hundred calls each (`_PyStackChunk`; `DATA_STACK_CHUNK_SIZE` of Python/pystate.c), which lead to the one before.
+    /// It lies in chunks, of some hundred calls each (`_PyStackChunk`; `DATA_STACK_CHUNK_SIZE` of Python/pystate.c), which
+    /// lead to the one before.
     private static let chunkBytes = 16 * 1024
     private static let innerChunks = 2
     private static let maximumChunks = 22
@@ -180,8 +181,8 @@ struct PythonFrameWalk {
 
     /// The innermost first.
     ///
-    /// Each is mapped when the one before is full, mostly next to it: so the heads at the following such places are copied with one system
-    /// call. Which of them are chunks, each chunk's own head says.
+    /// Each is mapped when the one before is full, mostly next to it: so the heads at the following such places are copied with one
+    /// system call. Which of them are chunks, each chunk's own head says.
     func chunks(of state: UInt64) -> [UInt64] {
         var found: [UInt64] = []
         var next: UInt64? = memory.load(state &+ layout.dataStack)

@@ -4,7 +4,8 @@ internal import LagCapture
 /// their shared data.
 ///
 /// Every word that points up the stack is a candidate: it may be a saved frame pointer. Its target is checked, not trusted. The
-/// innermost come first, also behind functions of C++ that keep no frame pointer, and those around a recursion before everything within it.
+/// innermost come first, also behind functions of C++ that keep no frame pointer, and those around a recursion before everything
+/// within it.
 struct V8Copy {
     /// Functions of a stack that are copied, each once.
     private static let maximumFunctions = 128
@@ -80,7 +81,8 @@ struct V8Copy {
         }
     }
 
-    /// Of a stack that is deeper than what was copied of it the begin is copied now. It is little, and looked through whatever that takes.
+    /// Of a stack that is deeper than what was copied of it the begin is copied now. It is little, and looked through whatever that
+    /// takes.
     private mutating func collectOuter(of part: Part, _ stackStart: UInt64) {
         guard stackStart > part.end else {
             let begin = max(part.address, part.end &- min(part.end, Self.outerBytes))

@@ -18,8 +18,8 @@ struct V8Heap {
 
     static func isObject(_ tagged: UInt64) -> Bool { tagged & tagMask == strongTag }
 
-    /// The same of a word that may be anything: objects begin at words, and addresses have 47 bits. (An address that cannot be read takes
-    /// several system calls.)
+    /// The same of a word that may be anything: objects begin at words, and addresses have 47 bits. (An address that cannot be read
+    /// takes several system calls.)
     static func canBeObject(_ word: UInt64) -> Bool { word & 7 == strongTag && word >= 1 << 16 && word < 1 << 47 }
 
     /// The number in a small integer, which has its low half clear.

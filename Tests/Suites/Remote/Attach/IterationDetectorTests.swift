@@ -7,6 +7,11 @@ internal import Testing
 /// What the detector concludes from samples of a thread.
 @Suite struct IterationDetectorTests {
     private static let ms: UInt64 = 1_000_000
+    #if arch(arm64)
+        private static let pollWait: Int64 = 73
+    #else
+        private static let pollWait: Int64 = 271
+    #endif
 
     private static func resting(at pointer: UInt64 = 1000, runs: UInt64 = 1, cpu: UInt64 = 0, epoll: Int32 = -1)
         -> ThreadObservation
@@ -146,6 +151,28 @@ internal import Testing
         #expect(finder.observe(asleep(in: select, isOfSeveral: true, runs: 3), at: 130 * Self.ms) == .rest)
     }
 
+    @Test func `a wait at the loop's place that counts as a handler's becomes the loop's after a while`() throws {
+        func asleep(isOfSeveral: Bool, _ runs: UInt64) -> ThreadObservation {
+            ThreadObservation(
+                doing: .blocked(call: Self.pollWait, stackPointer: 1000, programCounter: 7, isOfSeveral: isOfSeveral),
+                runs: runs
+            )
+        }
+        var finder = IterationDetector(place: try #require(asleep(isOfSeveral: true, 0).place), hold: 50 * Self.ms)
+        for look in 1...10 as ClosedRange<UInt64> { _ = finder.observe(asleep(isOfSeveral: true, look), at: look * Self.ms) }
+        var followed: UInt64?
+        for look in 1...70 as ClosedRange<UInt64> where followed == nil {
+            let step = finder.observe(asleep(isOfSeveral: false, 10 + look), at: look * 100 * Self.ms, isHandlers: true)
+            if step == .rest { followed = look }
+        }
+        #expect(followed.map { (45...55).contains($0) } == true && finder.place.rank == 0)
+        // It is not a place that it may return to at once.
+        _ = finder.observe(asleep(isOfSeveral: true, 90), at: 8000 * Self.ms)
+        #expect(finder.place.rank == 1)
+        _ = finder.observe(asleep(isOfSeveral: false, 91), at: 8010 * Self.ms, isHandlers: true)
+        #expect(finder.isAtWork)
+    }
+
     @Test func `a loop that moves to another wait is followed after a while`() {
         var finder = finder()
         for look in 0..<10 { _ = finder.observe(Self.resting(runs: UInt64(look)), at: UInt64(look) * Self.ms) }
@@ -163,15 +190,8 @@ internal import Testing
     /// A handler of a loop on `poll` that waits on its own epoll instance, as libraries do.
     @Test func `a handler waiting on its own epoll instance is work, and its loop is found again at once`() throws {
         func resting(_ runs: UInt64) -> ThreadObservation {
-            let poll: Int64 = {
-                #if arch(arm64)
-                    73
-                #else
-                    271
-                #endif
-            }()
-            return ThreadObservation(
-                doing: .blocked(call: poll, stackPointer: 1000, programCounter: 7, isOfSeveral: true),
+            ThreadObservation(
+                doing: .blocked(call: Self.pollWait, stackPointer: 1000, programCounter: 7, isOfSeveral: true),
                 runs: runs
             )
         }

@@ -29,11 +29,11 @@ struct WaitReturnTests {
             let loopsWord = word.pointee
             // It may have continued when it was first read.
             word.pointee = 0x4760
-            waitReturn.record(fast)
+            waitReturn.record(fast, at: fast)
             word.pointee = loopsWord
-            waitReturn.record(fast)
+            waitReturn.record(fast, at: fast)
             #expect(!waitReturn.isLoops(slow, at: fast))
-            waitReturn.record(fast)
+            waitReturn.record(fast, at: fast)
             #expect(waitReturn.isLoops(slow, at: fast))
             // A handler that the loop's function called.
             word.pointee = 0x4760
@@ -46,12 +46,39 @@ struct WaitReturnTests {
             withStack { word, top in
                 var waitReturn = WaitReturn(process: getpid())
                 let (several, one) = (place(at: top, instruction: 0x30, rank: 1), place(at: top, instruction: 0x30))
-                for _ in 0..<2 { waitReturn.record(several) }
+                for _ in 0..<2 { waitReturn.record(several, at: several) }
+                func isHandlers(_ found: RestPlace, at place: RestPlace, alone: Bool = true) -> Bool {
+                    waitReturn.isHandlers(found, at: place) { _ in alone }
+                }
                 // All clients have left.
-                #expect(!waitReturn.isHandlers(one, at: several))
+                #expect(!isHandlers(one, at: several))
                 word.pointee = 0x4760
-                #expect(waitReturn.isHandlers(one, at: several))
-                #expect(!waitReturn.isHandlers(several, at: several) && !waitReturn.isHandlers(several, at: one))
+                #expect(isHandlers(one, at: several) && !isHandlers(one, at: several, alone: false))
+                #expect(!isHandlers(several, at: several) && !isHandlers(several, at: one))
+            }
+        }
+
+        /// Attached while a handler waited.
+        @Test func `the return address is read again when the loop is first seen to wait for several descriptors`() {
+            withStack { word, top in
+                var waitReturn = WaitReturn(process: getpid())
+                let (several, one) = (place(at: top, instruction: 0x30, rank: 1), place(at: top, instruction: 0x30))
+                let loopsWord = word.pointee
+                word.pointee = 0x4760
+                for _ in 0..<2 { waitReturn.record(one, at: one) }
+                word.pointee = loopsWord
+                waitReturn.record(several, at: several)
+                word.pointee = 0x4760
+                for _ in 0..<2 { waitReturn.record(several, at: one) }
+                #expect(!waitReturn.isHandlers(one, at: several) { _ in true })
+                word.pointee = loopsWord
+                waitReturn.record(several, at: several)
+                #expect(!waitReturn.isHandlers(one, at: several) { _ in true })
+                word.pointee = 0x4760
+                #expect(waitReturn.isHandlers(one, at: several) { _ in true })
+                // It may wait for fewer from now on.
+                waitReturn.record(one, at: one)
+                #expect(!waitReturn.isHandlers(one, at: several) { _ in true })
             }
         }
     #endif
@@ -60,7 +87,7 @@ struct WaitReturnTests {
         withStack { _, top in
             var waitReturn = WaitReturn(process: getpid())
             let fast = place(at: top, instruction: 0x30)
-            for _ in 0..<2 { waitReturn.record(fast) }
+            for _ in 0..<2 { waitReturn.record(fast, at: fast) }
             #expect(!waitReturn.isLoops(place(at: top - 40, instruction: 0x30), at: fast))
             #expect(!waitReturn.isLoops(place(at: top - 40, instruction: 0x400), at: fast))
             #expect(!waitReturn.isLoops(place(at: top - 40, instruction: 0x6f, kind: 3), at: fast))

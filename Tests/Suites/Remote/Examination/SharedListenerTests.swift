@@ -177,6 +177,18 @@ struct SharedListenerTests {
         #expect(found == [true, false])
     }
 
+    @Test func `a loop whose descriptors are all gone at its end still counts`() throws {
+        let found = try Self.wait(for: []) { call, waiting -> [Bool]? in
+            let examiners = (0..<2).map { _ in LoopExaminer(ProcessHandle(getpid()), tid: waiting, isDeclared: false) }
+            examiners[0].record(epoll: 0)
+            for examiner in examiners { examiner.recordRest(call, at: 1) }
+            // Otherwise it was not in its wait yet.
+            guard examiners.allSatisfy(\.waitsForTimeAlone) else { return nil }
+            return examiners.map(\.neverWaitsForDescriptors)
+        }
+        #expect(found == [false, true])
+    }
+
     @Test func `only a few of many other loops are read per examination`() throws {
         let (listener, other) = (Self.listen(), Self.listen())
         defer { for descriptor in [listener, other] { close(descriptor) } }

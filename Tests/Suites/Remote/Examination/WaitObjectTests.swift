@@ -40,6 +40,10 @@ internal import Testing
         #expect(work(6) == .none)
         #expect(try probe.ask("w") == 1)
         #expect(work(6) == .pending && work(6) == .pending)
+        // No proof for an action.
+        #expect(!examiner.proof(limit: .max, at: 1, stretch: 6).isWorkPending)
+        // Another thread may have fetched it.
+        #expect(examiner.examine(limit: .max, at: 1, stretch: 6, sharing: { _ in .lately }).work == .unknown)
         // It may have been reported before.
         #expect(work(8) == .unknown && work(0) == .unknown)
         #expect(try probe.ask("t") == 1)
@@ -101,28 +105,6 @@ internal import Testing
         #expect(probe.look(set).pending == .pending && probe.look(set).isWakeUp)
         #expect(try probe.ask("w") == 1)
         #expect(probe.look(set).pending == .pending && !probe.look(set).isWakeUp)
-    }
-
-    @Test func `a loaded library is found by its file name`() throws {
-        let folder = NSTemporaryDirectory() + "glib-test-\(UUID().uuidString)"
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        defer { try? FileManager.default.removeItem(atPath: folder) }
-        let path = folder + "/libglib-2.0.so.0.7400.6"
-        let modules = try #require(ModuleMap(process: getpid()))
-        modules.refresh()
-        let library = try #require(ProcessImage(modules).modules.first { $0.name.hasPrefix("libc.so") })
-        try FileManager.default.copyItem(atPath: library.info.path, toPath: path)
-        var before = LibrarySearch(process: getpid())
-        let wasLoaded = before.has(.glib)
-        #expect(!wasLoaded)
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        let mapped = mmap(nil, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, descriptor, 0)
-        close(descriptor)
-        defer { munmap(mapped, 4096) }
-        var after = LibrarySearch(process: getpid())
-        let isLoaded = after.has(.glib)
-        let isFoundAgain = (0...64).contains { _ in before.has(.glib) }
-        #expect(isLoaded && isFoundAgain)
     }
 
     /// `f`: the wait of a filter for its input and for its own pipe.

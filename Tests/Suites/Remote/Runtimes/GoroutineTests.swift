@@ -7,7 +7,8 @@ internal import Testing
 struct GoroutineTests {
     private static let words = 512
 
-    /// A thread that runs on its own stack, in what `runtime.newstack` or `runtime.mcall` has called: no register has the goroutine.
+    /// A thread that runs on its own stack, in what `runtime.newstack` or `runtime.mcall` has called: no register has
+    /// the goroutine.
     @Test(arguments: [-21, -1, 2]) func `the goroutine that a frame refers to is copied with it`(place: Int) throws {
         var stack = [UInt64](repeating: 0, count: 128)
         var heap = [UInt64](repeating: 0, count: Self.words)
