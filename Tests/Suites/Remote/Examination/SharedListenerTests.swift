@@ -181,7 +181,7 @@ struct SharedListenerTests {
         let found = try Self.wait(for: []) { call, waiting -> [Bool]? in
             let examiners = (0..<2).map { _ in LoopExaminer(ProcessHandle(getpid()), tid: waiting, isDeclared: false) }
             examiners[0].record(epoll: 0)
-            for examiner in examiners { examiner.recordRest(call, at: 1) }
+            for examiner in examiners { examiner.recordRest(call, at: 1_000_000_000) }
             // Otherwise it was not in its wait yet.
             guard examiners.allSatisfy(\.waitsForTimeAlone) else { return nil }
             return examiners.map(\.neverWaitsForDescriptors)
