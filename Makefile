@@ -26,7 +26,7 @@ lagmond: setup ## build lagmond and the library that it loads into commands, and
 
 # `swift build` without traits afterwards recompiles all that depends on one.
 debug: ## build everything with all adapters, and the tests, in debug mode
-	$(SWIFT) build --enable-all-traits --build-tests $(BUILD_FLAGS) >&2
+	$(SWIFT) build --enable-all-traits --build-tests >&2
 
 test: setup ## run the whole test suite, including the adapters
 	Scripts/test
