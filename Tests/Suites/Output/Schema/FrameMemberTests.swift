@@ -25,9 +25,9 @@ struct FrameMemberTests {
     private var names: [String] { FrameMember.all.map { "\($0.name)" } }
 
     @Test func `every property of a frame is in the member table`() {
-        // Six properties are in no line: where a function without a name begins, what distinguishes it from others of its name,
-        // whether it belongs to a runtime or may belong to a library, and whether it only passes a call on.
-        #expect(Mirror(reflecting: Self.frame).children.count == FrameMember.all.count + 6)
+        // Seven properties are in no line: where a function without a name begins, what distinguishes it from others of its name,
+        // whether it belongs to a runtime or may belong to a library, whether it only passes a call on, and how it was called.
+        #expect(Mirror(reflecting: Self.frame).children.count == FrameMember.all.count + 7)
         #expect(FrameMember.all.allSatisfy { $0.value(Self.frame) != nil }, "a property above is not set")
     }
 
