@@ -215,7 +215,7 @@ WRAP_RING(
 #define SEVENTH(has_it) ((has_it) ? *(const long *)(uintptr_t)CALLERS_STACK : 0)
 #else
 #define SEVENTH_PARAMETER , long f
-#define SEVENTH(has_it) f
+#define SEVENTH(has_it) ((void)(has_it), f)
 #endif
 __attribute__((visibility("hidden"), used)) long waits_handle_syscall(long number, long a, long b, long c, long d, long e SEVENTH_PARAMETER) {
     int set = (int)a;
