@@ -1,6 +1,6 @@
 internal import Foundation
 
-// The judgement of stalls in the libraries of another program.
+// The evaluation of stalls in the libraries of another program.
 extension Verdict {
     var culpritIsRightWithCaller: Bool {
         culpritIsRight || (culprit.map { scenario.library?.callers.contains($0) ?? false } ?? false)

@@ -1,4 +1,4 @@
-// The judgement of stalls in services.
+// The evaluation of stalls in services.
 extension Verdict {
     private var service: ServiceTruth? { scenario.library?.service }
 

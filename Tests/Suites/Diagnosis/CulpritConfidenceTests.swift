@@ -2,25 +2,7 @@ import LagDiagnosis
 import Testing
 
 /// What lowers the confidence in the blamed function.
-struct CulpritConfidenceTests {
-    /// Frames from a text, leaf first: a plain name is the program's own, one in brackets is not, `?` has no symbol.
-    private func stack(_ weight: UInt64, _ names: String, isComplete: Bool = true) -> CulpritStack {
-        let frames = names.split(separator: " ").enumerated().map { index, name in
-            let isLibrary = name.hasPrefix("[")
-            let symbol = name.hasPrefix("?") ? nil : name.filter { !"[]".contains($0) }.replacing("~", with: " ")
-            return CulpritFrame(symbol: symbol, place: name == "?" ? "aa+\(index)" : "aa+\(name)", inApp: !isLibrary)
-        }
-        return CulpritStack(weightNanoseconds: weight, frames: frames, isComplete: isComplete)
-    }
-
-    private func blamed(_ stacks: [CulpritStack]) -> String? {
-        Culprit(stacks: stacks).flatMap { culprit in
-            culprit.frameIndex.map { stacks[culprit.representative].frames[$0].function }
-        }
-    }
-
-    private func isClose(_ left: Double?, _ right: Double) -> Bool { left.map { abs($0 - right) < 1e-9 } ?? false }
-
+struct CulpritConfidenceTests: CulpritStacks {
     @Test func `a callee whose name was lost lowers the confidence in its caller`() {
         var stack = stack(9, "?1 checkout main")
         stack.frames[0].isInterpreter = true

@@ -1,18 +1,8 @@
 import LagDiagnosis
 import Testing
 
-struct CulpritTests {
-    /// Frames from a text, leaf first: a plain name is the program's own, one in brackets is not, `?` has no symbol.
-    private func stack(_ weight: UInt64, _ names: String, isComplete: Bool = true) -> CulpritStack {
-        let frames = names.split(separator: " ").enumerated().map { index, name in
-            let isLibrary = name.hasPrefix("[")
-            let symbol = name.hasPrefix("?") ? nil : name.filter { !"[]".contains($0) }.replacing("~", with: " ")
-            return CulpritFrame(symbol: symbol, place: name == "?" ? "aa+\(index)" : "aa+\(name)", inApp: !isLibrary)
-        }
-        return CulpritStack(weightNanoseconds: weight, frames: frames, isComplete: isComplete)
-    }
-
-    /// The same, in which `{loop}` is also on the loop's stack while it waits, and `<memcpy>` belongs to a runtime.
+struct CulpritTests: CulpritStacks {
+    /// A stack in which `{loop}` is also on the loop's stack while it waits, and `<memcpy>` belongs to a runtime.
     private func loopStack(_ names: String) -> CulpritStack {
         var stack = stack(
             1,
@@ -25,14 +15,6 @@ struct CulpritTests {
         }
         return stack
     }
-
-    private func blamed(_ stacks: [CulpritStack]) -> String? {
-        Culprit(stacks: stacks).flatMap { culprit in
-            culprit.frameIndex.map { stacks[culprit.representative].frames[$0].function }
-        }
-    }
-
-    private func isClose(_ left: Double?, _ right: Double) -> Bool { left.map { abs($0 - right) < 1e-9 } ?? false }
 
     @Test func `a function that calls three others in turn is itself the culprit`() {
         let stacks = [stack(100, "f A main"), stack(100, "g A main"), stack(100, "h A main")]
