@@ -43,9 +43,11 @@ extension LocalSymbols {
         _ references: References,
         at boundaries: ObjectBoundaries
     ) {
-        let (areNamed, lastFunctions) = named(by: references, boundaries) { nameOffset in
-            ObjectName.isInitialiser(file.name(at: nameOffset, in: table))
+        let areInitialisers = symbols.map { symbol in
+            symbol.isFunction && symbol.object.map { origins[$0] } == .own
+                && ObjectName.isInitialiser(file.name(at: symbol.nameOffset, in: table))
         }
+        let (areNamed, lastFunctions) = named(by: references, boundaries, areInitialisers)
         var separated: [CodeOrigin] = []
         var hasOwn = false
         var start = 0
@@ -73,15 +75,12 @@ extension LocalSymbols {
                 let section = lastFunctions[object].flatMap({ boundaries.section(around: $0) }),
                 let next = places[(last + 1)...].first(where: {
                     // An initialiser of the same object is elsewhere.
-                    symbols[$0].isFunction && symbols[$0].address > section.functions.upperBound
-                        && !ObjectName.isInitialiser(file.name(at: symbols[$0].nameOffset, in: table))
+                    symbols[$0].isFunction && symbols[$0].address > section.functions.upperBound && !areInitialisers[$0]
                 })
             else { continue }
             separated[2 * object + 1] = .packaged
             for place in (last + 1)..<end {
-                let isInitialiser =
-                    symbols[place].isFunction && ObjectName.isInitialiser(file.name(at: symbols[place].nameOffset, in: table))
-                symbols[place].object = place < next || isInitialiser ? nil : 2 * object + 1
+                symbols[place].object = place < next || areInitialisers[place] ? nil : 2 * object + 1
             }
         }
         origins = separated
@@ -107,11 +106,10 @@ extension LocalSymbols {
     }
 
     /// Which symbols are of the named objects, and by object the address of the last function that is.
-    /// - Parameter isInitialiser: by the offset of a function's name.
     private func named(
         by references: References,
         _ boundaries: ObjectBoundaries,
-        _ isInitialiser: (UInt32) -> Bool
+        _ areInitialisers: [Bool]
     ) -> (symbols: [Bool], lastFunctions: [Int: UInt64]) {
         var areNamed = [Bool](repeating: false, count: symbols.count)
         var isKnown = [Bool](repeating: false, count: references.functions.count)
@@ -136,7 +134,7 @@ extension LocalSymbols {
         // A section is of one object.
         var joined: Set<UInt64> = []
         for (place, symbol) in symbols.enumerated() where symbol.isFunction {
-            if let new = symbol.object, new != object, !isInitialiser(symbol.nameOffset) {
+            if let new = symbol.object, new != object, !areInitialisers[place] {
                 object = new
                 section = origins[new] == .own ? boundaries.section(around: symbol.address) : nil
                 if section?.hasSeveralFunctions == false { section = nil }
