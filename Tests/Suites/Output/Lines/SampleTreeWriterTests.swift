@@ -58,7 +58,7 @@ struct SampleTreeWriterTests {
         let all = try weights(parsed(whole.text)).sorted(by: >)
         #expect(all.count == 364)
         var before = 0
-        for bytes in stride(from: 0, through: whole.text.utf8.count, by: 97) {
+        for bytes in stride(from: 0, through: whole.text.utf8.count, by: 397) {
             let (text, nodes) = line([tree], maxBytes: bytes)
             #expect(text.utf8.count <= bytes)
             #expect((nodes == 0) == text.isEmpty)

@@ -22,8 +22,13 @@ struct SchemaTests {
     @Test func `the table of fields contains every field`() throws {
         let (status, data) = try output(of: "lagmond", ["schema", "--markdown"])
         #expect(status == 0)
-        let table = String(decoding: data, as: UTF8.self)
-        for field in StallField.allCases { #expect(table.contains("| `\(field.name)` |"), "\(field)") }
+        // The first column of each row.
+        let names = Set(
+            String(decoding: data, as: UTF8.self).split(separator: "\n").compactMap { row -> Substring? in
+                row.hasPrefix("| `") ? row.dropFirst(3).prefix { $0 != "`" } : nil
+            }
+        )
+        for field in StallField.allCases { #expect(names.contains(Substring(field.name)), "\(field)") }
     }
 
     @Test func `lines with hostile values are valid`() throws {
