@@ -9,13 +9,13 @@ extension Corpus {
         Scenario("nap-short", "a sleep slightly longer than the threshold", ["syscall"], ["Pauses.nap"]) { Pauses.nap(0.185) },
         // Beside computing processes, each wait for a processor is longer than that for the disk.
         Scenario("fsync", "blocks that are written to the disk", ["syscall", "runqueue"], ["Export.write"]) {
-            Export.write("/var/tmp/servicestalls-write", for: 620)
+            Export.write(ScratchFolder.path + "/write", for: 620)
         },
         Scenario("defer-fsync", "fsync in a defer", ["syscall", "runqueue"], ["Export.writeAtEnd"]) {
-            Export.writeAtEnd("/var/tmp/servicestalls-defer", for: 420)
+            Export.writeAtEnd(ScratchFolder.path + "/defer", for: 420)
         },
         Scenario("flock", "a file that another descriptor has locked", ["syscall", "lock"], ["Export.lock"]) {
-            Export.lock("/var/tmp/servicestalls-lock", for: 450)
+            Export.lock(ScratchFolder.path + "/lock", for: 450)
         },
         Scenario("pipe-read", "FileHandle reads a pipe with late data", ["syscall"], ["Pipes.readAll"]) {
             Pipes.readAll(440)

@@ -19,7 +19,7 @@ struct DiskRepository: Repository {
     @inline(never) func read(_ number: Int) -> String? {
         StalledTime.begin()
         defer { StalledTime.end() }
-        let (deadline, path) = (Deadline(milliseconds), "/var/tmp/servicestalls-repository-\(number)")
+        let (deadline, path) = (Deadline(milliseconds), ScratchFolder.path + "/repository-\(number)")
         let file = open(path, O_CREAT | O_RDWR | O_TRUNC, 0o600)
         var bytes = 0
         while !deadline.isOver {

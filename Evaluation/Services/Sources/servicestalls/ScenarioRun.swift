@@ -26,6 +26,7 @@ struct ScenarioRun: Sendable {
         configuration.maxLineBytes = Self.maxLineBytes
         let sink = try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")
         let monitor = StallMonitor(configuration: configuration, sinks: [sink])
+        _ = ScratchFolder.path
         try monitor.start()
         try monitor.watchConcurrencyPool()
         switch scenario.host {
@@ -82,6 +83,7 @@ struct ScenarioRun: Sendable {
         do {
             try FileHandle.standardOutput.write(contentsOf: JSONEncoder().encode(ChildReport.measured(truth)) + Data("\n".utf8))
         } catch { fail("\(error)") }
+        ScratchFolder.remove()
         // Servers and clients never end.
         _exit(EXIT_SUCCESS)
     }
@@ -89,6 +91,7 @@ struct ScenarioRun: Sendable {
     /// Exits without a report, which `lagdiagnosis` counts as missed.
     private func fail(_ reason: String) -> Never {
         FileHandle.standardError.write(Data("servicestalls: \(scenario.name): \(reason)\n".utf8))
+        ScratchFolder.remove()
         _exit(EXIT_FAILURE)
     }
 
