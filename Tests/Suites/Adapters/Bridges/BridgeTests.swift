@@ -38,8 +38,13 @@
             try monitor.start()
             defer { monitor.stop() }
             try monitor.watchConcurrencyPool([.high, .medium, .low])
-            try await Task.detached(priority: .medium) { try await body() }.value
-            #expect(eventually { collected.records.count == 1 })
+            // A watchdog that gets no processor for the half second comes too late for the request. Then the work is repeated.
+            for _ in 1..<5 {
+                try await Task.detached(priority: .medium) { try await body() }.value
+                #expect(eventually { collected.records.count == 1 })
+                guard collected.records.first?.captureError == "loop_moved_on" else { break }
+                collected.clear()
+            }
             return try #require(collected.records.first)
         }
 
