@@ -31,14 +31,13 @@ struct SymbolPlaceTests {
         for index in 1..<symbols.count { for byte in 1..<4 { file[64 + 24 * (index + 1) + byte] = 0 } }
         let path = try scratch.write(file, to: "module")
         var symbolizer = Symbolizer(debugRoot: scratch.path)
-        let clock = ContinuousClock()
-        let start = clock.now
+        let start = clock()
         let found = symbolizer.resolve(
             (0..<20).map { SymbolQuery(modulePath: path, buildID: "", offset: 0x1100 + $0, isReturnAddress: false) }
         )
         #expect(found.allSatisfy { $0?.name.utf8.count == 30_000 })
-        // Reading every name would take minutes.
-        #expect(clock.now - start < .seconds(2))
+        // In processor time, of which reading every name would take minutes.
+        #expect(Double(clock() - start) / Double(CLOCKS_PER_SEC) < 5)
     }
 
     /// The kernel shows a module's path from the root of the mount namespace; the process's root is below it.

@@ -1,3 +1,4 @@
+import Dispatch
 import LagMonitor
 import TestSupport
 import Testing
@@ -30,6 +31,16 @@ import Testing
             let injected = Injected(on: thread) { blockForTheTest(milliseconds: milliseconds) }
             #expect(eventually { injected.isOver && thread.loop.beacon.activity == .waiting })
             return injected
+        }
+
+        /// Stalls the loop until the watchdog has found it: on a busy machine, it comes too late for the stack of a short stall.
+        func stallUntilFound() {
+            let found = monitor.statistics.stalls + 1
+            let end = DispatchSemaphore(value: 0)
+            let injected = Injected(on: thread) { blockForTheTest(until: end) }
+            #expect(eventually { monitor.statistics.stalls == found })
+            end.signal()
+            #expect(eventually { injected.isOver && thread.loop.beacon.activity == .waiting })
         }
 
         func end() {

@@ -235,7 +235,7 @@ extension MonitorTests {
         @Test func `a summary is written without another stall`() throws {
             let watched = try Watched(configuration(quiet: .milliseconds(100)))
             defer { watched.end() }
-            for _ in 0..<2 { watched.stall() }
+            for _ in 0..<2 { watched.stallUntilFound() }
             #expect(eventually { watched.sink.lines.count == 2 })
             let line = Line(watched.sink.lines.last ?? "")
             #expect(line.string("event") == "suppressed" && line.integer("suppressed") == 1)
@@ -247,7 +247,7 @@ extension MonitorTests {
 
         @Test func `the monitor summarises suppressed stalls when it stops`() throws {
             let watched = try Watched(configuration(quiet: .seconds(3600)))
-            for _ in 0..<3 { watched.stall() }
+            for _ in 0..<3 { watched.stallUntilFound() }
             #expect(eventually { watched.monitor.statistics.suppressed == 2 })
             watched.end()
             let lines = watched.sink.lines.map(Line.init)
