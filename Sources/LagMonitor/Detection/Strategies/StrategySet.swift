@@ -62,7 +62,9 @@ package struct StrategySet: Sendable {
     /// The one of the two that found a stall.
     private var stalledPing: PingStrategy? {
         if let ping, ping.isStalled { return ping }
-        return pingWhileWaiting.flatMap { $0.isStalled ? $0 : nil }
+        // Not by `flatMap`, whose metadata is allocated when it is first called in a debug build: by the watchdog.
+        if let pingWhileWaiting, pingWhileWaiting.isStalled { return pingWhileWaiting }
+        return nil
     }
 
     /// The threshold of an existing rule; for a ping, while it finds a stall.
