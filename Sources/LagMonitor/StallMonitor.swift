@@ -52,13 +52,6 @@ public final class StallMonitor: Sendable {
     // It is never posted: waiting for it is a sleep on the monotonic clock.
     private let sleepSemaphore = WakeSemaphore()
 
-    /// How long ``stop()`` waits for pending lines.
-    private static let drainNanoseconds: UInt64 = 1_000_000_000
-    /// How much of this time records may wait for lines; the rest is for writing them.
-    private static let lineNanoseconds: UInt64 = 250_000_000
-    /// How much longer it waits until the lines that sinks abandon at the deadline (a wait notices within 50 ms) are counted.
-    private static let countingNanoseconds: UInt64 = 250_000_000
-
     /// - Parameters:
     ///   - configuration: checked by ``start()``.
     ///   - sinks: where lines go. Their creators open them, ``stop()`` closes them, and the next ``start()`` opens them again.
@@ -160,9 +153,10 @@ public final class StallMonitor: Sendable {
     }
 
     /// Ends every watch; nothing happens if it does not run. Stalls in progress become `abandoned` lines. Pending lines are
-    /// written within about a second; files and lines that are not known within a quarter of it are left out. What a sink does
-    /// not accept by then is counted as dropped, at the latest when the sink returns. Takes up to four seconds if a sink or a
-    /// queue's pings hang. Afterwards it holds no thread, signal handler, descriptor or loop.
+    /// written within about a second, or within four on a machine without free processors; files and lines that are not known
+    /// within a quarter of a second are left out. What a sink does not accept within a second is counted as dropped, at the
+    /// latest when the sink returns. Takes up to four seconds if a sink or a queue's pings hang. Afterwards it holds no thread,
+    /// signal handler, descriptor or loop.
     public func stop() {
         // Outside the lock: resuming a task may run code of its executor, which may call this monitor.
         for finish in lifecycle.withLock({ _ in end() }) { finish() }
@@ -176,11 +170,9 @@ public final class StallMonitor: Sendable {
             return parts
         }
         guard let parts = running else { return [] }
-        let now = clb_now_ns()
-        let deadline = now + Self.drainNanoseconds
-        let lineDeadline = now + Self.lineNanoseconds
-        parts.reporter.limitWaiting(until: lineDeadline)
-        core.limitWaiting(until: deadline)
+        let wait = StopWait(begun: clb_now_ns())
+        parts.reporter.limitWaiting(until: wait.lineDeadline)
+        core.limitWaiting(until: wait.sinkDeadline)
         // First, so that it adds none meanwhile.
         parts.workers?.removeAll(of: core)
         _ = parts.registry.endAll(of: core)
@@ -188,7 +180,7 @@ public final class StallMonitor: Sendable {
         // The reporter releases the entries after it has written their last lines. Check once more after the deadline: the
         // process may have been stopped in between.
         var drained = !parts.registry.holds(anythingOf: core)
-        while !drained, clb_now_ns() < deadline + Self.countingNanoseconds {
+        while !drained, !wait.isOver(at: clb_now_ns(), isWriting: parts.reporter.isWriting) {
             _ = sleepSemaphore.wait(until: clb_now_ns() + 1_000_000)
             drained = !parts.registry.holds(anythingOf: core)
         }
@@ -197,7 +189,7 @@ public final class StallMonitor: Sendable {
         if drained { state.withLock { $0.unfinished = nil } }
         if wantsContexts { clb_contexts_unwant() }
         engine.release()
-        parts.reporter.liftWaitLimit(lineDeadline)
+        parts.reporter.liftWaitLimit(wait.lineDeadline)
         return core.subscriptions.takeAll()
     }
 

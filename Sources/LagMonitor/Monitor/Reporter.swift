@@ -14,6 +14,7 @@ final class Reporter: @unchecked Sendable {
     private var withheld = WithheldRecords()
     private let semaphore = WakeSemaphore()
     private let stopping = Atomic<Bool>(false)
+    private let writing = Atomic<Bool>(false)
     private let waitLimit: SharedDeadline?
     /// Deadlines of all monitors that are stopping now: lines may be waited for until then.
     private let waitDeadlines = PthreadMutex<[UInt64]>([])
@@ -43,6 +44,9 @@ final class Reporter: @unchecked Sendable {
             waitLimit?.nanoseconds = deadlines.min() ?? .max
         }
     }
+
+    /// Whether it may be waiting for a sink or a disk. Any thread.
+    var isWriting: Bool { writing.load(ordering: .acquiring) }
 
     /// Makes it write what is pending, without waiting for lines any more.
     func stop() {
@@ -74,10 +78,12 @@ final class Reporter: @unchecked Sendable {
             deadline = .max
             for owner in registry.owners() {
                 guard let core = owner as? MonitorCore else { continue }
-                core.reopenIfRequested()
-                deadline = min(deadline, core.emitDueSuppressions { registry.counters(of: core) })
-                deadline = min(deadline, core.emitLosses())
-                deadline = min(deadline, core.emitUnfinished())
+                let due = write {
+                    core.reopenIfRequested()
+                    let due = core.emitDueSuppressions { registry.counters(of: core) }
+                    return min(due, core.emitLosses(), core.emitUnfinished())
+                }
+                deadline = min(deadline, due)
             }
             if last { return builder.close() }
         }
@@ -95,13 +101,20 @@ final class Reporter: @unchecked Sendable {
         let record = builder.build(episode, watch, core.configuration)
         switch episode.facts.phase {
         case .opened:
-            core.keep(record)
-            return core.askHost(about: record)
-        case .dismissed: return core.settle(id)
-        case .begin, .end, .abandoned: break
+            write { core.keep(record) }
+            core.askHost(about: record)
+        case .dismissed: write { core.settle(id) }
+        case .begin, .end, .abandoned:
+            if watch.candidate != nil { withheld.recordReport(of: record, watch: index) }
+            write { _ = core.deliver(record, registry.counters(of: core)) }
         }
-        if watch.candidate != nil { withheld.recordReport(of: record, watch: index) }
-        core.deliver(record, registry.counters(of: core))
+    }
+
+    /// Runs what may wait for a sink or a disk.
+    private func write<Result>(_ body: () -> Result) -> Result {
+        writing.store(true, ordering: .releasing)
+        defer { writing.store(false, ordering: .releasing) }
+        return body()
     }
 
     private func withhold(
@@ -113,7 +126,7 @@ final class Reporter: @unchecked Sendable {
     ) {
         let phase = episode.facts.phase
         // It may have been kept before the doubt began.
-        if phase == .dismissed { core.settle(id) }
+        if phase == .dismissed { write { core.settle(id) } }
         guard phase == .begin || phase == .end || phase == .abandoned else { return }
         let record = builder.build(episode, watch, core.configuration)
         // A stall whose end the watch did not see, or that ended without the loop's wait, is not reported later.
@@ -121,7 +134,7 @@ final class Reporter: @unchecked Sendable {
         if isCutOff { withheld.forget(id) }
         let isKept = !isCutOff && withheld.add(record, of: loop, watch: episode.facts.watch, for: core)
         guard !isKept, phase != .begin else { return }
-        core.settle(id)
+        write { core.settle(id) }
         // It counts only if the loop is confirmed, as the stall does.
         if loop.isConfirmed {
             registry.countDismissed(at: episode.facts.watch)
@@ -131,6 +144,8 @@ final class Reporter: @unchecked Sendable {
     }
 
     private func deliverConfirmed() {
-        for (record, core) in withheld.takeConfirmed() { core.deliver(record, registry.counters(of: core)) }
+        for (record, core) in withheld.takeConfirmed() {
+            write { _ = core.deliver(record, registry.counters(of: core)) }
+        }
     }
 }
