@@ -65,7 +65,7 @@ final class RunControl: Sendable {
     private func startShutdownTimeout() {
         try? HelperThread.start("stop-timeout") { [self] in
             sleepUntil(.now + Self.shutdownTimeout)
-            Diagnostics.report("the output did not accept the last lines in time")
+            Diagnostics.report("the last lines were not written in time")
             exitProcess()
         }
     }
