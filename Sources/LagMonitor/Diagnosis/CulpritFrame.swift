@@ -24,6 +24,8 @@ package struct CulpritFrame: Sendable, Hashable {
     package var isCalledDirectly: Bool?
     /// Whether its line is known.
     package var hasLine: Bool
+    /// A frame of a language with a runtime, which gave its name.
+    package var isOfLanguage: Bool
     /// The loop's own code, or its callers: it is also on the loop's stack while it waits.
     package var isLoopCode: Bool
 
@@ -39,7 +41,8 @@ package struct CulpritFrame: Sendable, Hashable {
         hidesInlined: Bool = false,
         isCalledDirectly: Bool? = nil,
         isLoopCode: Bool = false,
-        hasLine: Bool = false
+        hasLine: Bool = false,
+        isOfLanguage: Bool = false
     ) {
         self.symbol = symbol
         self.place = place
@@ -53,6 +56,7 @@ package struct CulpritFrame: Sendable, Hashable {
         self.isCalledDirectly = isCalledDirectly
         self.isLoopCode = isLoopCode
         self.hasLine = hasLine
+        self.isOfLanguage = isOfLanguage
     }
 
     /// What two frames of one function have in common: the symbol or, without one, the place.

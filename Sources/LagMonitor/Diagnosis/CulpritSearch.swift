@@ -61,7 +61,11 @@ struct CulpritSearch {
                 // Not by its name: a handler may call what called the loop.
                 if frame.isLoopCode { return .machinery }
                 if let role = known[frame.function] { return role }
-                let role = FrameRole(symbol: frame.symbol, hasOwnSource: frame.inApp && frame.hasLine)
+                let role = FrameRole(
+                    symbol: frame.symbol,
+                    hasOwnSource: frame.inApp && frame.hasLine,
+                    isOfLanguage: frame.isOfLanguage
+                )
                 known[frame.function] = role
                 return role
             }

@@ -33,7 +33,8 @@ package struct Fingerprint: Sendable, Hashable {
         // Which of the merged functions gives its name may change with every build.
         let named = counted.filter {
             $0.frame.closure != nil
-                || $0.frame.inApp == true && $0.frame.symbol?.hasPrefix(FrameRole.mergedPrefix) != true
+                || $0.frame.inApp == true
+                    && ($0.frame.language != nil || $0.frame.symbol?.hasPrefix(FrameRole.mergedPrefix) != true)
         }
         let app = named.isEmpty ? counted.filter { $0.frame.inApp == true } : named
         let candidates = app.isEmpty ? counted : app

@@ -46,9 +46,15 @@ package enum FrameRole: Sendable {
     /// - Parameters:
     ///   - symbol: the simplified name; a frame without one is ``unnamed``.
     ///   - hasOwnSource: it is the program's own, and its source file is known.
-    package init(symbol: String?, hasOwnSource: Bool = false) {
+    ///   - isOfLanguage: it is a frame of a language with a runtime: the words of compilers and of C libraries are ordinary names
+    ///     there.
+    package init(symbol: String?, hasOwnSource: Bool = false, isOfLanguage: Bool = false) {
         guard let symbol, !symbol.isEmpty else {
             self = .unnamed
+            return
+        }
+        guard !isOfLanguage else {
+            self = Self.isModule(symbol) || Self.entrySuffixes.contains(where: symbol.hasSuffix) ? .entry : .code
             return
         }
         let owner = InAppRules.owner(symbol)
@@ -60,8 +66,6 @@ package enum FrameRole: Sendable {
             self = .machinery
         } else if !hasOwnSource, Self.machineryNames.contains(symbol) || Self.plainMachineryPrefixes.holdsPrefix(of: owner) {
             self = .machinery
-        } else if Self.isModule(symbol) {
-            self = .entry
         } else if owner == symbol, Self.entryNames.contains(symbol) || Self.entrySuffixes.contains(where: symbol.hasSuffix) {
             // Not a closure in it.
             self = .entry

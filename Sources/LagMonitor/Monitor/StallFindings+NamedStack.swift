@@ -54,7 +54,8 @@ extension StallFindings {
                         && level.module != nil,
                     isCalledDirectly: level.isCalledDirectly,
                     isLoopCode: frame >= callbacks,
-                    hasLine: level.line != nil
+                    hasLine: level.line != nil,
+                    isOfLanguage: level.language != nil
                 )
             }
         }

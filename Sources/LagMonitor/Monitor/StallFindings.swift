@@ -142,7 +142,8 @@ struct StallFindings {
         guard let representative else { return nil }
         let handlers = representative.frames.dropLast(representative.loopFrames)
         let isAtWork = handlers.contains {
-            $0.inApp == true && covering.contains($0.function) && $0.symbol.map { FrameRole(symbol: $0) } == .code
+            $0.inApp == true && covering.contains($0.function)
+                && FrameRole(symbol: $0.symbol, isOfLanguage: $0.language != nil) == .code
         }
         return isAtWork ? covering : nil
     }

@@ -9,7 +9,12 @@ extension CulpritStacks {
         let frames = names.split(separator: " ").enumerated().map { index, name in
             let isLibrary = name.hasPrefix("[")
             let symbol = name.hasPrefix("?") ? nil : name.filter { !"[]".contains($0) }.replacing("~", with: " ")
-            return CulpritFrame(symbol: symbol, place: name == "?" ? "aa+\(index)" : "aa+\(name)", inApp: !isLibrary)
+            return CulpritFrame(
+                symbol: symbol,
+                place: name == "?" ? "aa+\(index)" : "aa+\(name)",
+                inApp: !isLibrary,
+                isOfLanguage: symbol?.hasSuffix(")") == true
+            )
         }
         return CulpritStack(weightNanoseconds: weight, frames: frames, isComplete: isComplete)
     }

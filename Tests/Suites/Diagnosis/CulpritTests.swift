@@ -60,6 +60,13 @@ struct CulpritTests: CulpritStacks {
         #expect(blamed([stack(9, "[dumps] serve <module>~(app.py) main")]) == "serve")
     }
 
+    @Test(arguments: [
+        "merged", "outlined", "uv_run", "__swift_like", "dispatch_main", "objectdestroy", "start_thread", "g_main_loop",
+    ])
+    func `a language's function may have the name of a compiler's or a C library's`(name: String) {
+        #expect(blamed([stack(9, "\(name)~(shop.py) serve~(shop.py) <module>~(app.py) main")]) == "\(name) (shop.py)")
+    }
+
     @Test func `a library function is not the culprit if the program called it`() {
         #expect(blamed([stack(9, "[clock_nanosleep] [usleep] App.wait App.tick main")]) == "App.wait")
     }

@@ -379,6 +379,11 @@ struct LanguageFingerprintTests {
         #expect(one.text != Fingerprint([frame("fast (shop.py)", inApp: true)]).text)
     }
 
+    @Test func `a language's function may be named like a merged one`() {
+        let caller = frame("serve (shop.py)", inApp: true)
+        #expect(Fingerprint([frame("merged (shop.py)", inApp: true), caller]).text != Fingerprint([caller]).text)
+    }
+
     @Test func `without frames of the program those of the library count`() {
         let library = [frame("run (base_events.py)"), frame("<module> (tool.py)")]
         #expect(Fingerprint([frame("k_mul", ofLanguage: false)] + library).text == Fingerprint(library).text)
