@@ -105,6 +105,45 @@ size_t cll_memory_read_pieces(pid_t pid, const uint64_t *addresses, size_t size,
     }
 }
 
+size_t cll_memory_ready_pieces(pid_t pid, const uint64_t *addresses, size_t size, size_t count) {
+    enum { AT_ONCE = 32 };
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    // The page of each entry, and the piece that it belongs to.
+    void *pages[AT_ONCE];
+    size_t pieces[AT_ONCE];
+    int states[AT_ONCE];
+    size_t done = 0;
+    uint64_t next = 0;
+    while (done < count) {
+        size_t asked = 0, piece = done;
+        uint64_t at = next;
+        while (piece < count && asked < AT_ONCE) {
+            const uint64_t last = size > 0 && addresses[piece] <= UINT64_MAX - (size - 1) ? addresses[piece] + (size - 1) : UINT64_MAX;
+            if (at == 0) at = addresses[piece] & ~(page - 1);
+            pages[asked] = (void *)(uintptr_t)at;
+            pieces[asked++] = piece;
+            // The last page of the address space has none after it.
+            if (at >= (last & ~(page - 1)) || at > UINT64_MAX - page) {
+                piece++;
+                at = 0;
+            } else {
+                at += page;
+            }
+        }
+        int saved = errno;
+        // Without nodes it only reports where pages are.
+        long result = syscall(SYS_move_pages, pid, asked, pages, NULL, states, 0);
+        errno = saved;
+        if (result != 0) return count;
+        for (size_t index = 0; index < asked; index++) {
+            if (states[index] == -ENOENT) return pieces[index];
+        }
+        done = piece;
+        next = at;
+    }
+    return count;
+}
+
 size_t cll_memory_read_words(pid_t pid, const uint64_t *addresses, uint64_t *words, size_t count) {
     return cll_memory_read_pieces(pid, addresses, sizeof(*words), words, count);
 }

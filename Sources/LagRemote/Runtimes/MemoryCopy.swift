@@ -9,6 +9,9 @@ internal import LagModel
 /// memory, the number of reads, and the processor time that those after the first few may take. (Ending it because this thread
 /// had to wait for a processor would not shorten the stop: the wait is over, and the frames would be lost.)
 ///
+/// Only pages that are in memory are read: others are read from a disk, or a program provides them (`userfaultfd`, FUSE). It may
+/// wait for the thread that is stopped here, or never answer. (A page that is taken away between check and read is waited for.)
+///
 /// Data of another process is a claim: an invalid address gives nil. One thread at a time.
 // Unchecked: it is passed from the copying thread to the reading one, by a queue that orders memory.
 final class MemoryCopy: @unchecked Sendable {
@@ -104,8 +107,9 @@ final class MemoryCopy: @unchecked Sendable {
             while let first = rest.first, hasRoom {
                 let room = min(rest.count, (Self.capacityBytes - used) / count, Self.maximumReads - reads, Self.readsAtOnce)
                 guard room > 0, let base = places.baseAddress else { return }
-                let skipped = rest.startIndex
-                let got = first == 0 ? 0 : cll_memory_read_pieces(process, base + skipped, count, buffer + used, room)
+                let next = base + rest.startIndex
+                let ready = first == 0 ? 0 : cll_memory_ready_pieces(process, next, count, room)
+                let got = ready == 0 ? 0 : cll_memory_read_pieces(process, next, count, buffer + used, ready)
                 // The call ends at the first piece that is unreadable.
                 if first != 0 { reads += min(got + 1, room) }
                 for (index, place) in rest.prefix(got).enumerated() {
@@ -165,7 +169,9 @@ final class MemoryCopy: @unchecked Sendable {
     private func fetch(_ address: UInt64, _ count: Int, isWhole: Bool) -> Int? {
         guard hasRoom, count > 0, count <= Self.capacityBytes - used, address != 0 else { return nil }
         reads += 1
-        let got = Int(cll_memory_read(process, address, buffer + used, count))
+        let ready = readyBytes(address, count)
+        guard ready > 0, ready == count || !isWhole else { return nil }
+        let got = Int(cll_memory_read(process, address, buffer + used, ready))
         guard got > 0, got == count || !isWhole else { return nil }
         pieces.append(Piece(address: address, count: got, offset: used))
         lastHit = pieces.count - 1
@@ -173,4 +179,18 @@ final class MemoryCopy: @unchecked Sendable {
         defer { used += min((got + 15) & ~15, Self.capacityBytes - used) }
         return used
     }
+
+    /// How many of these bytes can be read without a wait.
+    private func readyBytes(_ address: UInt64, _ count: Int) -> Int {
+        var address = address
+        guard count > Self.pageBytes else { return cll_memory_ready_pieces(process, &address, count, 1) == 1 ? count : 0 }
+        // To the end of its first page, then page by page.
+        let first = Self.pageBytes - Int(address % UInt64(Self.pageBytes))
+        let pages = stride(from: 0, to: count - first, by: Self.pageBytes).map { address &+ UInt64(first + $0) }
+        guard cll_memory_ready_pieces(process, &address, first, 1) == 1 else { return 0 }
+        let ready = pages.withUnsafeBufferPointer { cll_memory_ready_pieces(process, $0.baseAddress, 1, $0.count) }
+        return min(count, first + ready * Self.pageBytes)
+    }
+
+    private static let pageBytes = 4096
 }
