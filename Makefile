@@ -3,7 +3,7 @@
 # All build output goes to stderr, so that `make run | jq .` receives only the records.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup dist-setup run lagmond debug test test-arm64 pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries languages requests services proof sanitize storm fuzz platforms lint
+.PHONY: help setup dist-setup run lagmond debug test test-arm64 pipeline wrap programs examples docs exports report-check dependencies dist deb dist-check bench bench-nio bench-symbols bench-top accuracy diagnosis diagnosis-libraries languages native requests services proof sanitize storm fuzz platforms lint
 .SILENT:
 
 # SwiftPM passes the traits in the order of a set, which differs in each process, and a changed command line recompiles everything.
@@ -132,6 +132,11 @@ languages: setup ## stall programs in other languages, and check function, file 
 	$(SWIFT) build -c release --product lagmond >&2
 	$(SWIFT) build -c release --product lagmonitor-preload >&2
 	exec Scripts/languages/run "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" $(LANGUAGES)
+
+native: setup ## stall native programs that use libraries, and check whether they are found, their cause and their culprit (the compilers and Debian packages that are installed; 8 min, QUICK=1: 4)
+	$(SWIFT) build -c release --product lagmond >&2
+	$(SWIFT) build -c release --product lagmonitor-preload >&2
+	exec Evaluation/Native/run "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" $(NATIVE)
 
 proof: ## check the protocol of loop, watchdog and stop with SPIN, litmus tests and ThreadSanitizer (Debian packages; 3 min)
 	exec Evaluation/Proof/run $(PROOF)
