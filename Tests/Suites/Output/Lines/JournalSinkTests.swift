@@ -1,6 +1,7 @@
 internal import CLagLinux
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import LagMonitorDelivery
@@ -13,17 +14,7 @@ private final class FakeJournal {
 
     init(_ path: String) throws {
         self.path = path
-        descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        try #require(descriptor >= 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let bound = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        try #require(bound == 0)
+        descriptor = try #require(boundUnixSocket(path, SOCK_DGRAM))
     }
 
     deinit { close(descriptor) }
@@ -76,6 +67,11 @@ private final class FakeJournal {
 }
 
 struct JournalSinkTests {
+    private let scratch: ScratchDirectory
+    private var path: String { scratch.path + "/socket" }
+
+    init() throws { scratch = try ScratchDirectory() }
+
     private let now = OutputTime(realtimeNanoseconds: Sample.start, monotonicNanoseconds: 5_000_000)
 
     private func output(_ sink: JournalSink, limit: Int = 8000) throws -> RecordOutput {
@@ -84,8 +80,7 @@ struct JournalSinkTests {
     }
 
     @Test func `a record becomes a journal entry with fields`() throws {
-        let scratch = try ScratchDirectory()
-        let journal = try FakeJournal(scratch.path + "/socket")
+        let journal = try FakeJournal(path)
         var output = try output(JournalSink(path: journal.path, identifier: "shop"))
         var record = Sample.record()
         record.culprit = "Shop.render"
@@ -109,8 +104,7 @@ struct JournalSinkTests {
 
     @Test(arguments: [(StallRecord.Severity.warning, "4"), (.error, "3"), (.critical, "2")])
     func `severities are mapped to syslog priorities`(severity: StallRecord.Severity, priority: String) throws {
-        let scratch = try ScratchDirectory()
-        let journal = try FakeJournal(scratch.path + "/socket")
+        let journal = try FakeJournal(path)
         var output = try output(JournalSink(path: journal.path))
         var record = Sample.record()
         record.severity = severity
@@ -120,8 +114,7 @@ struct JournalSinkTests {
 
     /// Otherwise a newline in a value would begin another field with content that the stalled program chooses.
     @Test func `a value with a newline remains one value`() throws {
-        let scratch = try ScratchDirectory()
-        let journal = try FakeJournal(scratch.path + "/socket")
+        let journal = try FakeJournal(path)
         var output = try output(JournalSink(path: journal.path))
         var record = Sample.record()
         record.loop = "main\nPRIORITY=0"
@@ -133,8 +126,7 @@ struct JournalSinkTests {
     }
 
     @Test func `an entry larger than a datagram is sent as a sealed memory file`() throws {
-        let scratch = try ScratchDirectory()
-        let journal = try FakeJournal(scratch.path + "/socket")
+        let journal = try FakeJournal(path)
         var output = try output(JournalSink(path: journal.path), limit: 1_048_576)
         let record = Sample.record(frames: 4000)
         try output.write(record, now: now)
@@ -151,8 +143,7 @@ struct JournalSinkTests {
     }
 
     @Test func `a notice becomes a journal entry`() throws {
-        let scratch = try ScratchDirectory()
-        let journal = try FakeJournal(scratch.path + "/socket")
+        let journal = try FakeJournal(path)
         var output = try output(JournalSink(path: journal.path))
         output.countDropped(2, reason: .queueFull)
         try output.announce(now: now)
@@ -162,8 +153,6 @@ struct JournalSinkTests {
     }
 
     @Test func `the sink reconnects to a restarted journal`() throws {
-        let scratch = try ScratchDirectory()
-        let path = scratch.path + "/socket"
         var journal: FakeJournal? = try FakeJournal(path)
         let sink = try JournalSink(path: path)
         try sink.put("one\n")
@@ -183,8 +172,7 @@ struct JournalSinkTests {
     }
 
     @Test func `a slow journal is an error and later lines arrive`() throws {
-        let scratch = try ScratchDirectory()
-        let journal = try FakeJournal(scratch.path + "/socket")
+        let journal = try FakeJournal(path)
         let sink = try JournalSink(path: journal.path, timeout: .milliseconds(20))
         var taken = 0
         var failure: SinkError?
@@ -202,7 +190,6 @@ struct JournalSinkTests {
     }
 
     @Test func `a missing journal is an error immediately`() throws {
-        let scratch = try ScratchDirectory()
         let path = scratch.path + "/none"
         let error = #expect(throws: SinkError.self) { try JournalSink(path: path) }
         #expect(error?.description == "cannot open journald:\(path): No such file or directory (errno 2)")
@@ -211,8 +198,7 @@ struct JournalSinkTests {
     }
 
     @Test func `a closed sink refuses lines until it is resumed`() throws {
-        let scratch = try ScratchDirectory()
-        let journal = try FakeJournal(scratch.path + "/socket")
+        let journal = try FakeJournal(path)
         let sink = try JournalSink(path: journal.path)
         sink.close()
         #expect(throws: SinkError(.closed, path: sink.name)) { try sink.put("a\n") }

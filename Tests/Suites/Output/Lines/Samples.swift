@@ -169,6 +169,8 @@ final class ScratchDirectory {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
+    func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
+
     func text(_ name: String) throws -> String { try String(contentsOfFile: path + "/" + name, encoding: .utf8) }
 }
 

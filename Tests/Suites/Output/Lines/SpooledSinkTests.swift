@@ -2,11 +2,9 @@ import Foundation
 import Glibc
 import LagOutput
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import LagMonitorDelivery
-@testable import LagMonitorOTLP
 @testable import LagOutput
 
 /// A destination whose failures the test controls.
@@ -38,56 +36,34 @@ private final class Collector: RecordSink {
     func close() {}
 }
 
-/// Keeps requests until the test answers them.
-private final class HeldTransport: OTLPTransport {
-    private struct State {
-        var bodies: [String] = []
-        var held: [@Sendable (OTLPAnswer) -> Void] = []
-    }
-
-    private let state = Mutex(State())
-
-    var bodies: [String] { state.withLock { $0.bodies } }
-
-    func post(_ body: Data, _ done: @escaping @Sendable (OTLPAnswer) -> Void) {
-        state.withLock { state in
-            state.bodies.append(String(decoding: body, as: UTF8.self))
-            state.held.append(done)
-        }
-    }
-
-    /// Answers the waiting requests; returns false if there are none.
-    func answer(_ status: Int?, retryAfter: String? = nil) -> Bool {
-        let held = state.withLock { state in
-            defer { state.held = [] }
-            return state.held
-        }
-        for done in held { done(OTLPAnswer(response: status.map { .init(status: $0, retryAfter: retryAfter) })) }
-        return !held.isEmpty
-    }
-
-    func cancel() {}
-}
-
-private final class Clock: Sendable {
+final class ManualClock: Sendable {
     private let nanoseconds = Atomic<UInt64>(1_000_000_000)
     var now: UInt64 { nanoseconds.load(ordering: .relaxed) }
     func advance(_ seconds: UInt64) { nanoseconds.add(seconds * 1_000_000_000, ordering: .relaxed) }
 }
 
 struct SpooledSinkTests {
-    private let folder: ScratchDirectory
-    private let clock = Clock()
+    let folder: ScratchDirectory
+    let clock = ManualClock()
 
     init() throws { folder = try ScratchDirectory() }
 
-    private func sink(_ collector: some RecordSink, maxBytes: Int = SpoolSettings.defaultBytes) throws -> SpooledSink {
+    func sink(_ collector: some RecordSink, maxBytes: Int = SpoolSettings.defaultBytes) throws -> SpooledSink {
         try SpooledSink(collector, SpoolSettings(folder: folder.path, maxBytes: maxBytes)) { [clock] in clock.now }
+    }
+
+    /// What a process without a reader leaves.
+    private func leave(_ numbers: ClosedRange<Int>, for collector: Collector = Collector()) throws -> SpooledSink {
+        collector.fail(.readerGone)
+        let sink = try sink(collector)
+        for number in numbers { try sink.put(line(number)) }
+        sink.close()
+        return sink
     }
 
     private func line(_ number: Int) -> String { "{\"schema\":\"x\",\"n\":\(number)}\n" }
     private func late(_ number: Int) -> String { "{\"schema\":\"x\",\"n\":\(number),\"late\":true}\n" }
-    private var files: [String] { (try? FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()) ?? [] }
+    var files: [String] { (try? folder.names()) ?? [] }
 
     @Test func `no spool file exists while the destination accepts lines`() throws {
         let collector = Collector()
@@ -125,11 +101,7 @@ struct SpooledSinkTests {
     }
 
     @Test func `the next process sends kept lines before its own`() throws {
-        let gone = Collector()
-        gone.fail(.readerGone)
-        let first = try sink(gone)
-        for number in 1...3 { try first.put(line(number)) }
-        first.close()
+        let first = try leave(1...3)
         #expect(first.keptLines == 3 && first.unsettledLines == 3 && first.takeAbandonedLines() == 0)
         let collector = Collector()
         let second = try sink(collector)
@@ -140,11 +112,7 @@ struct SpooledSinkTests {
 
     /// Without a stall, no line is written that could start the sending.
     @Test func `sending kept lines is tried on close`() throws {
-        let gone = Collector()
-        gone.fail(.readerGone)
-        let first = try sink(gone)
-        try first.put(line(1))
-        first.close()
+        _ = try leave(1...1)
         let collector = Collector()
         let second = try sink(collector)
         second.close()
@@ -175,11 +143,7 @@ struct SpooledSinkTests {
     }
 
     @Test func `each destination has its own spool file`() throws {
-        let gone = Collector("tcp:a:1")
-        gone.fail(.readerGone)
-        let first = try sink(gone)
-        try first.put(line(1))
-        first.close()
+        _ = try leave(1...1, for: Collector("tcp:a:1"))
         #expect(try sink(Collector("tcp:b:1")).keptLines == 0)
     }
 
@@ -239,11 +203,7 @@ struct SpooledSinkTests {
 
     @Test(arguments: [0, 8, 16, 40, 64, 72, 128, 4096, 4100, 4104, 4112, 4120])
     func `a damaged spool file loses only counted lines`(offset: Int) throws {
-        let gone = Collector()
-        gone.fail(.readerGone)
-        let first = try sink(gone)
-        for number in 1...3 { try first.put(line(number)) }
-        first.close()
+        _ = try leave(1...3)
         let path = folder.path + "/" + (try #require(files.first))
         let handle = try #require(FileHandle(forUpdatingAtPath: path))
         try handle.seek(toOffset: UInt64(offset))
@@ -299,100 +259,5 @@ struct SpooledSinkTests {
             #expect(text.contains("late") && text.hasSuffix("}\n") && text.split(separator: "\n").count == 1)
         }
         #expect(LateMark.marked(Array("no line".utf8)) == Array("no line".utf8))
-    }
-
-    // MARK: OTLP
-
-    private func request(_ numbers: ClosedRange<Int>, late: Bool) -> String {
-        let mark = late ? #"{"key":"lagmonitor.late","value":{"boolValue":true}}"# : ""
-        let records = numbers.map { "{\"n\":\($0),\"scopeLogs\":[{\"logRecords\":[{\"attributes\":[\(mark)]}]}]}" }
-        return "{\"resourceLogs\":[\(records.joined(separator: ","))]}"
-    }
-
-    private func otlp(_ transport: HeldTransport) -> OTLPSink {
-        OTLPSink(name: "otlp:test", rule: OTLPRetryRule()) { transport }
-    }
-
-    /// The sink counts lines that its destination gave up only when it is queried.
-    private func until(_ sink: SpooledSink, _ condition: () -> Bool) -> Bool {
-        eventually {
-            _ = sink.takeAbandonedLines()
-            return condition()
-        }
-    }
-
-    @Test func `requests that may succeed later are kept and sent again`() throws {
-        let transport = HeldTransport()
-        let sink = try sink(otlp(transport))
-        for number in 1...3 { try sink.put(request(number...number, late: false) + "\n") }
-        #expect(sink.unsettledLines == 3 && sink.keptLines == 0)
-        #expect(until(sink) { transport.answer(503, retryAfter: "20") })
-        #expect(until(sink) { sink.keptLines == 3 })
-        clock.advance(19)
-        #expect(sink.takeAbandonedLines() == 0 && transport.bodies.count == 1)
-        clock.advance(2)
-        #expect(until(sink) { transport.bodies.count == 2 })
-        // The requests are on disk until it is known that they arrived.
-        #expect(sink.keptLines == 3 && sink.unsettledLines == 3)
-        #expect(
-            until(sink) {
-                _ = transport.answer(200)
-                return sink.keptLines == 0
-            }
-        )
-        #expect(sink.unsettledLines == 0 && sink.takeAbandonedLines() == 0 && files.isEmpty)
-        let sent = transport.bodies.dropFirst().joined()
-        #expect((1...3).allSatisfy { sent.contains("\"n\":\($0)") } && sent.contains("lagmonitor.late"))
-    }
-
-    @Test func `requests that the receiver rejects are counted as lost`() throws {
-        let transport = HeldTransport()
-        let sink = try sink(otlp(transport))
-        try sink.put(request(1...1, late: false) + "\n")
-        var lost: UInt64 = 0
-        for _ in 0..<2000 where lost == 0 {
-            _ = transport.answer(400)
-            lost += sink.takeAbandonedLines()
-            usleep(5000)
-        }
-        #expect(lost == 1 && sink.keptLines == 0 && files.isEmpty)
-    }
-
-    @Test func `requests in progress are kept on close`() throws {
-        let transport = HeldTransport()
-        let first = try sink(otlp(transport))
-        for number in 1...3 { try first.put(request(number...number, late: false) + "\n") }
-        first.limitWaiting(untilMonotonicNanoseconds: 0)
-        first.close()
-        #expect(first.takeAbandonedLines() == 0 && first.keptLines == 3)
-        let fresh = HeldTransport()
-        let second = try sink(otlp(fresh))
-        #expect(
-            until(second) {
-                _ = fresh.answer(200)
-                return second.keptLines == 0
-            }
-        )
-        let sent = fresh.bodies.joined()
-        #expect((1...3).allSatisfy { sent.contains("\"n\":\($0)") })
-    }
-
-    @Test func `a full queue is written to disk in order`() throws {
-        let transport = HeldTransport()
-        let sink = try sink(otlp(transport))
-        for number in 0...OTLPSink.capacity { try sink.put(request(number...number, late: false) + "\n") }
-        #expect(sink.keptLines == OTLPSink.capacity + 1)
-        clock.advance(11)
-        #expect(
-            until(sink) {
-                _ = transport.answer(200)
-                return sink.keptLines == 0
-            }
-        )
-        let numbers = transport.bodies.joined().split(separator: "\"n\":").dropFirst()
-            .compactMap { Int($0.prefix { $0.isNumber }) }
-        let all = Array(0...OTLPSink.capacity)
-        // The first request may already have been sent when its line was taken back.
-        #expect(numbers == all || numbers == [0] + all)
     }
 }
