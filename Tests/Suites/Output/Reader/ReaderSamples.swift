@@ -48,6 +48,16 @@ enum Samples {
     }
 }
 
+func grouped(_ lines: [String], by key: GroupKey = .fingerprint, times: Range<Int64> = .min ..< .max)
+    -> StallGrouping.Aggregate
+{
+    let deduplicator = StallDeduplicator()
+    var grouping = StallGrouping(by: key, times: times, deduplicator: deduplicator)
+    for line in lines { Array(line.utf8).withUnsafeBytes { grouping.take($0) } }
+    grouping.takeOpenLines()
+    return grouping.finish()
+}
+
 /// Returns bytes in memory, at most `step` at a time.
 final class MemorySource: ByteSource {
     private var rest: ArraySlice<UInt8>
