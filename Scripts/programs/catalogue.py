@@ -1,8 +1,10 @@
 """The programs of Scripts/programs by name."""
 import daemons
 import displays
+import injected_daemons
 import injected_networks
 import injected_others
+import injected_python
 import injected_servers
 import name_servers
 import pools
@@ -14,6 +16,7 @@ import terminals
 KINDS = (
     *daemons.PROGRAMS, *name_servers.PROGRAMS, *scripted.PROGRAMS, *python_programs.PROGRAMS, *pools.PROGRAMS, *reloading.PROGRAMS, *displays.PROGRAMS, *terminals.PROGRAMS,
     *injected_servers.PROGRAMS, *injected_networks.PROGRAMS, *injected_others.PROGRAMS,
+    *injected_daemons.PROGRAMS, *injected_python.PROGRAMS,
 )
 # Programs that are also measured with `lagmond attach`, which starts when they listen: single-threaded loops, pools, loops of several threads, and one of
 # another user.

@@ -21,6 +21,8 @@ KINDS = (
     ("waits on an instance of its own", "injected_epoll", ("syscall",)),
 )
 TAKEN_SECONDS = 5
+# The kind of a hang: it blocks in a call in which pools wait for work as well.
+HANG_KIND = 3
 
 
 class Injected(Program):
@@ -28,6 +30,10 @@ class Injected(Program):
     # Whether any thread may be blocked; otherwise only the main thread.
     any_thread = False
     library = None
+
+    @property
+    def can_hang(self):
+        return not self.no_stalls
 
     @classmethod
     def prepare(cls, folder):
@@ -76,8 +82,8 @@ class Injected(Program):
             for kind, (does, frame, causes) in enumerate(KINDS, 1)
         ]
 
-    def block(self, kind):
-        PAGE.pack_into(self.page, 0, 0, int(BLOCK_SECONDS * 1000), self.any_thread, 0, 0, 0, 0, 0)
+    def request_block(self, kind, seconds):
+        PAGE.pack_into(self.page, 0, 0, int(seconds * 1000), self.any_thread, 0, 0, 0, 0, 0)
         struct.pack_into("=I", self.page, 0, kind)
         asked = time.monotonic()
         while struct.unpack_from("=I", self.page, 0)[0]:
@@ -86,6 +92,31 @@ class Injected(Program):
                 raise Failure("no thread executed the stall")
             threading.Thread(target=self.poke_quietly, daemon=True).start()
             time.sleep(0.1)
+
+    def hang(self, session, seconds):
+        self.request_block(HANG_KIND, seconds)
+        begun = time.monotonic()
+        waiting = threading.Event()
+
+        def wait_as_client():
+            # New clients, each of which waits for its answer.
+            while not waiting.is_set():
+                threading.Thread(target=self.poke_quietly, daemon=True).start()
+                waiting.wait(0.3)
+
+        threading.Thread(target=wait_as_client, daemon=True).start()
+        try:
+            while time.monotonic() < begun + seconds:
+                if session.actions():
+                    return time.monotonic() - begun
+                time.sleep(0.02)
+            return None
+        finally:
+            waiting.set()
+
+    def block(self, kind):
+        asked = time.monotonic()
+        self.request_block(kind, BLOCK_SECONDS)
         while not PAGE.unpack_from(self.page, 0)[3]:
             if time.monotonic() - asked > TAKEN_SECONDS + 5:
                 raise Failure("the stall did not end")

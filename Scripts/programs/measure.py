@@ -18,6 +18,8 @@ LOAD_SECONDS = float(os.environ.get("LOAD_SECONDS", 2 if QUICK else 60))
 STALL_REPEATS = 1 if QUICK else 3
 # Between a program's start and its first request. Less than a second, so that no one-second timer of a loop reveals it before.
 SETTLE_SECONDS = 0.5
+# How long a hang lasts, and how late lagmond may act on it.
+HANG_SECONDS, LATE_SECONDS = FullWatch.HANG_SECONDS + 3, 1.0
 # A loop must return to its wait between two stalls.
 BETWEEN_STALLS_SECONDS = 0.3
 
@@ -40,6 +42,10 @@ class Result:
     same: bool = True
     is_known: bool = False
     way: str = "run"
+    # When lagmond acted on a hang, in seconds after its beginning; "-": no hang was made.
+    acted: str = "-"
+    # It acted too late, too early, or never.
+    is_late: bool = False
     names: str = "-"
     # No loop is watched, and lagmond does not report that.
     is_silent: bool = False
@@ -47,13 +53,13 @@ class Result:
 
     @property
     def is_good(self):
-        return self.same and not self.is_silent and self.found == self.stalls and not self.false and not self.actions
+        return self.same and not self.is_silent and self.found == self.stalls and not self.false and not self.actions and not self.is_late
 
     def line(self):
         return (
             f"program {self.name} loops={self.loops} stalls={self.stalls} found={self.found} false={self.false} actions={self.actions} "
             f"cpu_idle={self.cpu_idle:.2%} cpu_load={self.cpu_load:.2%} same={'yes' if self.same else 'no'} way={self.way} "
-            f"set={'known' if self.is_known else 'unseen'} silent={'yes' if self.is_silent else 'no'} names={self.names}"
+            f"acted={self.acted} set={'known' if self.is_known else 'unseen'} silent={'yes' if self.is_silent else 'no'} names={self.names}"
         )
 
     def fail(self, text):
@@ -97,9 +103,22 @@ class Measurement:
                     # lagmond exits after the program that it watches, and writes its last lines before.
                     session.attached.wait(timeout=10)
         self.judge(session)
+        if self.way == "run" and not QUICK and session.program.can_hang:
+            with self.turn:
+                self.hang()
         if session.left_behind:
             say(f"  {self.result.name}: {len(session.left_behind)} processes still existed after its end")
         return self.result
+
+    def hang(self):
+        """Makes the program hang soon after its start, while clients wait; lagmond must restart it."""
+        with self.session("hang", self.watch()) as session:
+            time.sleep(SETTLE_SECONDS)
+            acted = session.program.hang(session, HANG_SECONDS)
+        self.result.acted = "never" if acted is None else f"{acted:.1f}"
+        self.result.is_late = acted is None or not 0 <= acted - FullWatch.HANG_SECONDS <= LATE_SECONDS
+        if self.result.is_late:
+            self.result.fail(f"action on a hang after {self.result.acted} s")
 
     def phase(self, name):
         self.phases.append((time.monotonic(), name))

@@ -63,6 +63,8 @@ class Program:
     waiting_loop: typing.Optional[str] = None
     # Why no stall can be caused from outside, for the table.
     no_stalls = ""
+    # Whether `hang` is implemented.
+    can_hang = False
 
     def __init__(self, home, port):
         self.home, self.port = home, port
@@ -86,6 +88,10 @@ class Program:
 
     def stalls(self):
         return []
+
+    def hang(self, session, seconds):
+        """Blocks the loop for this time, while clients wait. Returns when lagmond acted, in seconds since the block began; None: it did not."""
+        raise NotImplementedError
 
     def load(self, session, seconds):
         """Loads the program for this time."""
