@@ -103,14 +103,10 @@ internal import Testing
         return text.split(separator: " ").first.flatMap { UInt64($0) } ?? 0
     }
 
-    /// The kernel reports a child's stop to the thread that asks first. A stop reported to another thread must be noticed, too.
-    @Test func `a stop is noticed even if another thread consumes its report`() throws {
-        let child = try Computing()
-        let tracer = try #require(clr_tracer_create())
-        defer { clr_tracer_destroy(tracer) }
+    /// Meanwhile, another thread asks the kernel for the child's stops.
+    private static func whileStopsAreConsumed(of pid: pid_t, _ body: () -> Void) {
         let isOver = DispatchSemaphore(value: 0)
         let ended = DispatchSemaphore(value: 0)
-        let pid = child.pid
         Thread.detachNewThread {
             while isOver.wait(timeout: .now()) == .timedOut {
                 var change = siginfo_t()
@@ -118,9 +114,19 @@ internal import Testing
             }
             ended.signal()
         }
-        for _ in 0..<20 { #expect(Self.capture(pid, by: tracer) == Int32(CLL_SIGNAL_TAKEN)) }
+        body()
         isOver.signal()
         ended.wait()
+    }
+
+    /// The kernel reports a child's stop to the thread that asks first. A stop reported to another thread must be noticed, too.
+    @Test func `a stop is noticed even if another thread consumes its report`() throws {
+        let child = try Computing()
+        let tracer = try #require(clr_tracer_create())
+        defer { clr_tracer_destroy(tracer) }
+        Self.whileStopsAreConsumed(of: child.pid) {
+            for _ in 0..<20 { #expect(Self.capture(child.pid, by: tracer) == Int32(CLL_SIGNAL_TAKEN)) }
+        }
     }
 
     /// The tracer's timer ends its waits by a signal, the bell. When a foreign signal of the same number arrives, the tracer's
@@ -153,20 +159,10 @@ internal import Testing
             while sigtimedwait(&bells, nil, &wait) == bell {}
             pthread_sigmask(SIG_SETMASK, &mask, nil)
         }
-        let isOver = DispatchSemaphore(value: 0)
-        let ended = DispatchSemaphore(value: 0)
-        let pid = child.pid
-        Thread.detachNewThread {
-            while isOver.wait(timeout: .now()) == .timedOut {
-                var change = siginfo_t()
-                _ = waitid(P_PID, id_t(pid), &change, WSTOPPED | WNOHANG)
-            }
-            ended.signal()
+        Self.whileStopsAreConsumed(of: child.pid) {
+            #expect(cll_tgkill(getpid(), tid, bell) == 0)
+            for _ in 0..<20 { #expect(Self.capture(child.pid, by: tracer, within: 5) == Int32(CLL_SIGNAL_TAKEN)) }
         }
-        #expect(cll_tgkill(getpid(), tid, bell) == 0)
-        for _ in 0..<20 { #expect(Self.capture(pid, by: tracer, within: 5) == Int32(CLL_SIGNAL_TAKEN)) }
-        isOver.signal()
-        ended.wait()
     }
 
     @Test func `the supervisor of a child leaves a stop by the tracer to the tracer`() throws {

@@ -7,26 +7,23 @@ internal import Testing
 struct PassingThroughTests {
     @Test func `results, errno and interruptions are those of the original call`() throws {
         let probe = try WatchedProbe("results")
-        _ = try probe.word("looped")
+        try probe.word("looped")
         #expect(!probe.table.loops.isEmpty)
-        probe.goOn()
-        #expect(try probe.end() == (0, ""))
+        try probe.expectEnd()
     }
 
     @Test func `a program that waits before any constructor runs is watched and continues`() throws {
         let probe = try WatchedProbe("early")
         let word = try probe.word("looped")
         #expect(probe.table.live.map(\.tid) == [word.tid])
-        probe.goOn()
-        #expect(try probe.end() == (0, ""))
+        try probe.expectEnd()
     }
 
     @Test func `a program that closes all descriptors is still watched`() throws {
         let probe = try WatchedProbe("closes")
         let word = try probe.word("looped")
         #expect(probe.table.live.map(\.tid) == [word.tid])
-        probe.goOn()
-        #expect(try probe.end() == (0, ""))
+        try probe.expectEnd()
     }
 
     enum Foreign: String, CaseIterable {
@@ -51,10 +48,9 @@ struct PassingThroughTests {
             case .missing, .notNumbers, .device, .pipe: break
             }
         }
-        _ = try probe.word("looped")
+        try probe.word("looped")
         #expect(probe.table.loops.isEmpty)
-        probe.goOn()
-        #expect(try probe.end() == (0, ""))
+        try probe.expectEnd()
     }
 
     @Test func `another preloaded library stays loaded`() throws {
@@ -63,8 +59,7 @@ struct PassingThroughTests {
         let maps = try String(contentsOfFile: "/proc/\(word.pid)/maps", encoding: .utf8)
         #expect(maps.contains("/libm.so.6") && maps.contains("/liblagmonitor-preload.so"))
         #expect(probe.table.live.count == 1)
-        probe.goOn()
-        #expect(try probe.end() == (0, ""))
+        try probe.expectEnd()
     }
 
     /// Only libc: whatever the library depends on is loaded into every program below lagmond.

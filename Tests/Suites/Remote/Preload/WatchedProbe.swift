@@ -46,6 +46,7 @@ final class WatchedProbe {
     }
 
     /// The next line of the program: a word, the process ID and the thread ID.
+    @discardableResult
     func word(_ expected: String) throws -> Word {
         let line = try #require(lines.next(), "the program exited before it printed \(expected)")
         let parts = line.split(separator: " ")
@@ -56,6 +57,20 @@ final class WatchedProbe {
     }
 
     func goOn() { input.fileHandleForWriting.write(Data("\n".utf8)) }
+
+    /// Lets it continue to its next word.
+    @discardableResult
+    func next(_ expected: String) throws -> Word {
+        goOn()
+        return try word(expected)
+    }
+
+    /// Lets it continue, and expects that it exits without an error.
+    func expectEnd(_ location: SourceLocation = #_sourceLocation) throws {
+        goOn()
+        let result = try end()
+        #expect(result == (0, ""), sourceLocation: location)
+    }
 
     /// Waits for its exit. Returns its status and its output to stderr.
     func end() throws -> (status: Int32, errors: String) {
