@@ -68,6 +68,12 @@ struct LoopPlacesTests {
         (line["frames"] as? [[String: Any]] ?? []).compactMap { $0["symbol"] as? String }
     }
 
+    /// One stall, in this function.
+    static func expectStall(_ lines: [[String: Any]], in function: String, _ location: SourceLocation = #_sourceLocation) {
+        let found = lines.map(functions)
+        #expect(found.count == 1 && found[0].contains(function), "\(lines)", sourceLocation: location)
+    }
+
     /// Every program, watched in every way, concurrently.
     private static func cases(_ names: String...) -> [(name: String, way: Way)] {
         names.flatMap { name in Way.allCases.map { (name, $0) } }
@@ -85,10 +91,7 @@ struct LoopPlacesTests {
             let served = try Self.lines("served", way)
             #expect(served.isEmpty, "\(served)")
             let connected = try Self.lines("connected", way)
-            #expect(
-                connected.count == 1 && connected.first.map { Self.functions($0).contains("handler_that_naps") } == true,
-                "\(connected)"
-            )
+            Self.expectStall(connected, in: "handler_that_naps")
         }
     }
 
@@ -104,11 +107,8 @@ struct LoopPlacesTests {
 
     @Test func `a loop that creates a new polling instance for each wait is found`() throws {
         let lines = try Self.lines("made-anew", .run)
-        #expect(lines.count == 1, "\(lines)")
-        #expect(
-            lines.first.map { Self.functions($0).contains("handler_that_waits_for_a_lock") } == true
-                && lines.first?["pending"] == nil
-        )
+        Self.expectStall(lines, in: "handler_that_waits_for_a_lock")
+        #expect(lines.first?["pending"] == nil)
     }
 
     @Test func `a poll loop stays the same loop when the process becomes multithreaded`() async throws {
@@ -119,41 +119,10 @@ struct LoopPlacesTests {
         }
     }
 
-    /// As in Asio and libuv: the handler waits in a stack frame above that of the loop's wait, and nothing is pending. Or as in
-    /// gpsd, whose wait function has a buffer for messages on the stack.
-    @Test(arguments: Way.allCases, ["beside", "beside-text"])
-    func `a handler that waits beside a loop with a large stack frame is a stall`(way: Way, name: String) throws {
-        let lines = try Self.lines(name, way)
-        #expect(lines.count == 1 && lines.first?["pending"] as? Bool == false, "\(lines)")
-        #expect(lines.first.map { Self.functions($0).contains("handler_that_waits_for_a_lock") } == true)
-    }
-
-    @Test func `a handler that waits for a lock is a stall although nothing is pending`() async throws {
-        try await atOnce(Way.allCases) { way in
-            let lines = try Self.lines("lock", way)
-            #expect(lines.count == 1 && lines.first?["pending"] as? Bool == false, "\(lines)")
-            #expect(lines.first.map { Self.functions($0).contains("handler_that_waits_for_a_lock") } == true)
-        }
-    }
-
-    /// The place where a thread of a Java virtual machine sleeps does not show whether it has left its loop, and this loop serves
-    /// no client.
-    @Test func `a lock wait beside a Java loop without a channel counts as an idle pool thread`() throws {
-        #expect(try Self.lines("lock-without-channel", .run).count == 1)
-        try withFolder { folder in
-            let (source, library) = (folder + "/machine.c", folder + "/libjvm.so")
-            try Data("int made(void) { return 1; }".utf8).write(to: URL(fileURLWithPath: source))
-            let compiler = try ProbeRun(["/usr/bin/env", "clang", "-shared", "-o", library, source])
-            try #require(compiler.status == 0, "\(compiler.errors)")
-            let lines = try Self.lines("lock-without-channel", .run, environment: ["LD_PRELOAD": library])
-            #expect(lines.isEmpty, "\(lines)")
-        }
-    }
-
     @Test func `the time between the last wait and the exit of a program is not a stall`() throws {
         let lines = try Self.lines("exits", .run)
-        #expect(lines.count == 1 && lines.first?["phase"] as? String == "end", "\(lines)")
-        #expect(lines.first.map { Self.functions($0).contains("handler_that_naps") } == true, "\(lines)")
+        Self.expectStall(lines, in: "handler_that_naps")
+        #expect(lines.first?["phase"] as? String == "end")
         // A stall that was reported while it lasted also gets its end.
         let hangs = try Self.lines("exits", .run, ["--hang-after-ms", "600"])
         #expect(hangs.map { $0["phase"] as? String } == ["end", "begin", "end"], "\(hangs)")
@@ -170,31 +139,17 @@ struct LoopPlacesTests {
         }
     }
 
-    /// It waits only for pipes, in a child process of the same program.
-    @Test func `the helper process of a server is stalled only while work is pending`() throws {
-        let idle = try Self.lines("helper", .run)
-        #expect(idle.isEmpty, "\(idle)")
-        let lines = try Self.lines("helper-pending", .run)
-        #expect(lines.count == 1 && lines.first?["pending"] as? Bool == true, "\(lines)")
-    }
-
     /// The loop itself is small and waits for one descriptor.
     @Test func `repeated waits of a library inside a handler are part of the stall`() throws {
         let lines = try Self.lines("clients-library", .run)
-        #expect(
-            lines.count == 1 && lines.first.map { Self.functions($0).contains("handler_that_asks_often") } == true,
-            "\(lines)"
-        )
+        Self.expectStall(lines, in: "handler_that_asks_often")
         #expect(lines.first.flatMap { $0["duration_ms"] as? Double } ?? 0 >= 500, "\(lines)")
     }
 
     @Test func `waiting for workers after a termination signal is not a stall`() throws {
         // Without the signal it is a stall.
         let lines = try Self.lines("ends-with-worker", .run)
-        #expect(
-            lines.count == 1 && lines.first.map { Self.functions($0).contains("handler_that_waits_for_a_child") } == true,
-            "\(lines)"
-        )
+        Self.expectStall(lines, in: "handler_that_waits_for_a_child")
         try withFolder { folder in
             let output = folder + "/stalls"
             let run = try RunningProbe([
@@ -210,7 +165,7 @@ struct LoopPlacesTests {
 
     @Test func `a worker that removes every descriptor from its set is not taken for a helper`() throws {
         let lines = try Self.lines("reload", .run)
-        #expect(lines.count == 1 && lines.first.map { Self.functions($0).contains("handler_that_reloads") } == true, "\(lines)")
+        Self.expectStall(lines, in: "handler_that_reloads")
     }
 
     /// The nested loop waits for all descriptors of the outer loop.
@@ -220,19 +175,7 @@ struct LoopPlacesTests {
             #expect(dialog.isEmpty, "\(dialog)")
             // A handler of the nested loop can still stall it.
             let lines = try Self.lines("modal-stalls", way)
-            #expect(lines.count == 1, "\(lines)")
-            #expect(lines.first.map { Self.functions($0).contains("handler_that_naps") } == true)
-        }
-    }
-
-    /// A dialog of a text program waits only for the terminal, its loop also for other descriptors.
-    @Test func `a prompt for user input is not a stall unless other work is pending`() async throws {
-        try await atOnce(Way.allCases) { way in
-            let lines = try Self.lines("asks", way)
-            #expect(lines.isEmpty, "\(lines)")
-            // Events for the loop that arrive during the dialog are pending.
-            let waiting = try Self.lines("asks-pending", way)
-            #expect(waiting.count == 1 && waiting.first?["pending"] as? Bool == true, "\(waiting)")
+            Self.expectStall(lines, in: "handler_that_naps")
         }
     }
 
@@ -240,27 +183,6 @@ struct LoopPlacesTests {
         try await atOnce(Way.allCases) { way in
             let lines = try Self.lines("sleeps", way, hasLoop: false)
             #expect(lines.isEmpty, "\(lines)")
-        }
-    }
-
-    /// Neither thread ever sleeps in its wait.
-    @Test func `work that another thread fetches is not pending`() throws {
-        let lines = try Self.lines("shared-busy", .run)
-        #expect(lines.isEmpty, "\(lines)")
-    }
-
-    @Test func `a record contains how long work was pending`() async throws {
-        try await atOnce(Way.allCases) { way in
-            let lines = try Self.lines("pending", way)
-            let line = try #require(lines.first)
-            // The work arrived after 100 of at least 400 ms, and polls are about 10 ms apart; on a busy machine writer, handler
-            // and polls may be late.
-            let waited = try #require(line["pending_ms"] as? Double)
-            let lasted = try #require(line["duration_ms"] as? Double)
-            // On a busy machine it may be more than a second.
-            let shown = waited < 1000 ? "\(Int(waited)) ms" : "\(Int(waited / 1000))"
-            #expect(lines.count == 1 && line["pending"] as? Bool == true && waited >= 50 && waited < lasted, "\(line)")
-            #expect((line["message"] as? String)?.contains(" while work waited for at least \(shown)") == true, "\(line)")
         }
     }
 
