@@ -104,19 +104,12 @@ struct RestsTests {
 
     /// A descriptor that is always ready: the kernel returns from every wait at once.
     @Test func `a descriptor that is always ready leaves no rest`() throws {
-        var pipes: [Int32] = [0, 0]
-        try #require(pipe(&pipes) == 0)
-        let (reading, writing) = (pipes[0], pipes[1])
-        defer {
-            close(reading)
-            close(writing)
-        }
-        var byte: UInt8 = 1
-        try #require(write(writing, &byte, 1) == 1)
+        let pipe = try TestPipe()
+        pipe.write()
         try onFreshThread {
             let loop = ObservedRunLoop.current
             let seen = Log<UInt64>()
-            let source = RunLoopDescriptorSource(descriptor: reading) { _, _ in
+            let source = RunLoopDescriptorSource(descriptor: pipe.reading) { _, _ in
                 seen.add(loop.beacon.wokeNanoseconds)
                 if seen.count == 30 { loop.stop() }
             }
@@ -130,20 +123,13 @@ struct RestsTests {
 
     /// Like a modal loop: one run per event.
     @Test func `nested runs of one event each leave no rest either`() throws {
-        var pipes: [Int32] = [0, 0]
-        try #require(pipe(&pipes) == 0)
-        let (reading, writing) = (pipes[0], pipes[1])
-        defer {
-            close(reading)
-            close(writing)
-        }
-        var byte: UInt8 = 1
-        try #require(write(writing, &byte, 1) == 1)
+        let pipe = try TestPipe()
+        pipe.write()
         try withThread { thread in
             let loop = thread.loop
             let seen = Log<UInt64>()
             let mode = RunLoopMode("rests.modal")
-            let source = RunLoopDescriptorSource(descriptor: reading) { _, _ in seen.add(loop.beacon.wokeNanoseconds) }
+            let source = RunLoopDescriptorSource(descriptor: pipe.reading) { _, _ in seen.add(loop.beacon.wokeNanoseconds) }
             loop.add(source, to: mode)
             try thread.performAndWait {
                 for _ in 0..<20 { #expect(loop.run(mode: mode, before: .now + .seconds(20))) }
@@ -156,17 +142,11 @@ struct RestsTests {
 
     /// The same descriptor, quiet between the bytes: each wait is a rest, and none is missed by polling first.
     @Test func `a descriptor that is quiet between events leaves one rest per event`() throws {
-        var pipes: [Int32] = [0, 0]
-        try #require(pipe(&pipes) == 0)
-        let (reading, writing) = (pipes[0], pipes[1])
-        defer {
-            close(reading)
-            close(writing)
-        }
+        let pipe = try TestPipe()
         try withThread { thread in
             let loop = thread.loop
             let seen = Log<UInt64>()
-            let source = RunLoopDescriptorSource(descriptor: reading) { source, _ in
+            let source = RunLoopDescriptorSource(descriptor: pipe.reading) { source, _ in
                 var byte: UInt8 = 0
                 _ = read(source.descriptor, &byte, 1)
                 seen.add(loop.beacon.wokeNanoseconds)
@@ -175,8 +155,7 @@ struct RestsTests {
             for count in 1...10 {
                 #expect(eventually { loop.isWaiting })
                 usleep(2_000)
-                var byte: UInt8 = 1
-                _ = write(writing, &byte, 1)
+                pipe.write()
                 #expect(eventually { seen.count == count })
             }
             #expect(Set(seen.all).count == 10)

@@ -1,10 +1,12 @@
 internal import CLagBeacon
 import Dispatch
 import Foundation
+import Glibc
 internal import LagActivity
 internal import LagModel
 import LagRunLoop
 import Synchronization
+import Testing
 
 /// Entries from any thread, in their order.
 final class Log<Note: Sendable & Equatable>: Sendable {
@@ -43,6 +45,23 @@ final class Tracked: Sendable {
     init(_ ended: Counter) { self.ended = ended }
     deinit { ended.add() }
     func touch() {}
+}
+
+final class TestPipe: Sendable {
+    let reading, writing: Int32
+
+    init() throws {
+        var ends: [Int32] = [0, 0]
+        try #require(pipe(&ends) == 0)
+        (reading, writing) = (ends[0], ends[1])
+    }
+
+    deinit {
+        close(reading)
+        close(writing)
+    }
+
+    func write() { #expect(Glibc.write(writing, "x", 1) == 1) }
 }
 
 /// Runs `body` on a new thread and waits for it: most of a loop's interface may only be used on its own thread.

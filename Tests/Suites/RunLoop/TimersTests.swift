@@ -1,4 +1,3 @@
-import Dispatch
 import Foundation
 internal import LagActivity
 import TestSupport
@@ -6,7 +5,7 @@ import Testing
 
 @testable import LagRunLoop
 
-/// Timers of the loop, and the timer that is not an item of the loop.
+/// Timers of the loop.
 struct TimersTests {
     /// Each fire must leave the handler unchanged: one that grew with every fire crashed the program after some thousand fires.
     @Test func `a timer can fire very often`() throws {
@@ -172,160 +171,5 @@ struct TimersTests {
             return loop.runBriefly(once: true)
         }
         #expect(result == .finished)
-    }
-}
-
-/// The three ways in which a timer does not keep its owner alive.
-struct TimerOwnerTests {
-    /// Owns its timer, like a view controller.
-    private final class Owner: Sendable {
-        let timer = Box<RunLoopTimer>()
-        let ended: Counter
-        let ticks: Counter
-        init(_ ended: Counter, _ ticks: Counter) { (self.ended, self.ticks) = (ended, ticks) }
-        deinit {
-            timer.value?.invalidate()
-            ended.add()
-        }
-        func tick() { ticks.add() }
-    }
-
-    @Test func `invalidating a timer releases the captures of its handler`() throws {
-        try withThread { thread in
-            let ended = Counter()
-            let timer = {
-                let tracked = Tracked(ended)
-                return RunLoopTimer(after: .seconds(1_000), interval: .seconds(1)) { _ in tracked.touch() }
-            }()
-            thread.loop.add(timer, to: .default)
-            #expect(ended.value == 0)
-            timer.invalidate()
-            #expect(ended.value == 1, "though the timer object is still held")
-        }
-    }
-
-    @Test(arguments: ["weak capture", "owner", "proxy"])
-    func `the owner of a timer can be released while the timer runs`(_ way: String) throws {
-        try withThread { thread in
-            let ended = Counter()
-            let ticks = Counter()
-            let owner = Box<Owner>()
-            owner.value = Owner(ended, ticks)
-            let timer = try timer(of: #require(owner.value), way)
-            owner.value?.timer.value = timer
-            thread.loop.add(timer, to: .default)
-            #expect(eventually { ticks.value >= 3 })
-            #expect(ended.value == 0)
-            owner.value = nil
-            // A tick in progress may hold it for a moment.
-            #expect(eventually { ended.value == 1 }, "the timer does not keep its owner")
-            #expect(!timer.isValid, "and the owner ends its timer")
-        }
-    }
-
-    private func timer(of owner: Owner, _ way: String) -> RunLoopTimer {
-        switch way {
-        case "weak capture":
-            return RunLoopTimer(after: .zero, interval: .milliseconds(1)) { [weak owner] _ in owner?.tick() }
-        case "owner":
-            return RunLoopTimer(owner: owner, fireDate: .now, interval: .milliseconds(1)) { owner, _ in owner.tick() }
-        default:
-            let proxy = WeakProxy(owner)
-            return RunLoopTimer(after: .zero, interval: .milliseconds(1)) { _ in proxy.target?.tick() }
-        }
-    }
-
-    @Test func `a timer with an owner ends after its owner`() throws {
-        try withThread { thread in
-            let ended = Counter()
-            let timer = {
-                let owner = Tracked(ended)
-                return RunLoopTimer(owner: owner, fireDate: .now, interval: .milliseconds(1)) { owner, _ in owner.touch() }
-            }()
-            #expect(ended.value == 1)
-            thread.loop.add(timer, to: .default)
-            #expect(eventually { !timer.isValid })
-        }
-    }
-}
-
-struct IndependentTimerTests {
-    @Test func `an independent timer fires while the loop stalls, in every mode`() throws {
-        try withThread { thread in
-            let ticks = Counter()
-            let stalled = Counter()
-            let timer = IndependentTimer(after: .milliseconds(1), interval: .milliseconds(1)) { ticks.add() }
-            // The loop's own timer does not fire meanwhile.
-            let own = Counter()
-            let loopTimer = RunLoopTimer(after: .milliseconds(1), interval: .milliseconds(1)) { _ in own.add() }
-            try thread.performAndWait {
-                thread.loop.add(loopTimer, to: .default)
-                let before = ticks.value
-                if eventually({ ticks.value >= before + 5 }) { stalled.add() }
-                #expect(own.value == 0)
-            }
-            #expect(stalled.value == 1)
-            timer.cancel()
-            timer.cancel()
-            #expect(!timer.isValid)
-        }
-    }
-
-    @Test func `an independent timer without an interval fires once, on the given queue`() {
-        let key = DispatchSpecificKey<Int>()
-        let queue = DispatchQueue(label: "named")
-        queue.setSpecific(key: key, value: 7)
-        let log = Log<Int?>()
-        let timer = IndependentTimer(after: .milliseconds(5), queue: queue) { log.add(DispatchQueue.getSpecific(key: key)) }
-        #expect(eventually { log.count == 1 })
-        usleep(30_000)
-        #expect(log.all == [7])
-        timer.cancel()
-    }
-
-    @Test func `an independent timer is invalid after its last fire`() {
-        let ended = Counter()
-        let (once, repeating) = (Counter(), Counter())
-        let timer = {
-            let tracked = Tracked(ended)
-            return IndependentTimer(after: .milliseconds(1)) {
-                tracked.touch()
-                once.add()
-            }
-        }()
-        let other = IndependentTimer(after: .zero, interval: .milliseconds(1)) { repeating.add() }
-        #expect(eventually { once.value == 1 })
-        #expect(!timer.isValid)
-        #expect(eventually { ended.value == 1 }, "and its handler is released")
-        #expect(eventually { repeating.value >= 3 })
-        #expect(other.isValid)
-        other.cancel()
-    }
-
-    @Test(arguments: [Duration.seconds(Int64.min), .seconds(Int64.min / 1_000_000_000), .seconds(-3), .zero])
-    func `a delay in the past fires at once`(_ delay: Duration) {
-        let fired = Counter()
-        let timer = IndependentTimer(after: delay) { fired.add() }
-        #expect(eventually { fired.value == 1 })
-        #expect(!timer.isValid)
-    }
-
-    @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.max / 1_000_000_000)])
-    func `a delay beyond the clock never fires`(_ delay: Duration) {
-        let fired = Counter()
-        let timer = IndependentTimer(after: delay, interval: delay, leeway: delay) { fired.add() }
-        usleep(20_000)
-        #expect(fired.value == 0 && timer.isValid)
-        timer.cancel()
-    }
-
-    @Test func `an independent timer ends when its last reference is released`() {
-        let ended = Counter()
-        do {
-            let tracked = Tracked(ended)
-            let timer = IndependentTimer(after: .seconds(1_000)) { tracked.touch() }
-            #expect(timer.isValid)
-        }
-        #expect(eventually { ended.value == 1 })
     }
 }
