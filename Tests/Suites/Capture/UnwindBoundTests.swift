@@ -48,33 +48,46 @@ struct UnwindBoundTests {
             (module.start, module.end) = (base, base + UInt64(Self.bytes))
             (module.text_start, module.text_end) = (base, base + 0x100)
             module.eh_frame_hdr = base + UInt64(Self.header)
-            let unwinder = clu_unwinder_create()
-            defer { clu_unwinder_destroy(unwinder) }
-            var stack = [UInt64](repeating: 0, count: 64)
-            var frames = [clu_frame](repeating: clu_frame(), count: 8)
-            var result = clu_unwind_result()
-            withUnsafePointer(to: module) { module in
-                stack.withUnsafeMutableBufferPointer { stack in
-                    let bottom = UInt64(UInt(bitPattern: stack.baseAddress))
-                    var snapshot = cll_snapshot()
-                    withUnsafeMutableBytes(of: &snapshot.registers) { bytes in
-                        let registers = bytes.bindMemory(to: UInt64.self)
-                        registers[Int(CLL_REGISTER_PC)] = base + 0x10
-                        registers[Int(CLL_REGISTER_SP)] = bottom
-                    }
-                    snapshot.known = 1 << UInt64(CLL_REGISTER_PC) | 1 << UInt64(CLL_REGISTER_SP)
-                    snapshot.stack = UnsafeMutableRawPointer(stack.baseAddress!).assumingMemoryBound(to: UInt8.self)
-                    snapshot.capacity = 512
-                    (snapshot.stack_begin, snapshot.stack_length, snapshot.stack_high) = (bottom, 512, bottom + 512)
-                    var active: UInt16 = 0
-                    withUnsafePointer(to: &active) { active in
-                        var table = clu_module_table(modules: module, active: active, count: 1, ranges: nil, range_count: 0)
-                        clu_unwinder_walk(unwinder, &snapshot, &table, getpid(), &frames, 8, 64, &result)
-                    }
+            return withUnsafePointer(to: module) { module in
+                var active: UInt16 = 0
+                return withUnsafePointer(to: &active) { active in
+                    let table = clu_module_table(modules: module, active: active, count: 1, ranges: nil, range_count: 0)
+                    return UnwindBoundTests.walk(at: base + 0x10, knowsStack: true, table)
                 }
             }
-            return result
         }
+    }
+
+    /// Unwinds a stack of zeros.
+    ///
+    /// - Parameter knowsStack: whether the stack's highest address is known.
+    private static func walk(
+        at pc: UInt64,
+        framePointer: UInt64? = nil,
+        knowsStack: Bool,
+        _ table: clu_module_table
+    ) -> clu_unwind_result {
+        let unwinder = clu_unwinder_create()
+        defer { clu_unwinder_destroy(unwinder) }
+        var table = table
+        var stack = [UInt64](repeating: 0, count: 64)
+        var frames = [clu_frame](repeating: clu_frame(), count: 8)
+        var result = clu_unwind_result()
+        stack.withUnsafeMutableBufferPointer { stack in
+            let bottom = UInt64(UInt(bitPattern: stack.baseAddress))
+            var snapshot = cll_snapshot()
+            let registers =
+                [(CLL_REGISTER_PC, pc), (CLL_REGISTER_SP, bottom)] + (framePointer.map { [(CLL_REGISTER_FP, $0)] } ?? [])
+            for (register, value) in registers {
+                withUnsafeMutableBytes(of: &snapshot.registers) { $0.bindMemory(to: UInt64.self)[Int(register)] = value }
+                snapshot.known |= 1 << UInt64(register)
+            }
+            snapshot.stack = UnsafeMutableRawPointer(stack.baseAddress!).assumingMemoryBound(to: UInt8.self)
+            snapshot.capacity = 512
+            (snapshot.stack_begin, snapshot.stack_length, snapshot.stack_high) = (bottom, 512, knowsStack ? bottom + 512 : 0)
+            clu_unwinder_walk(unwinder, &snapshot, &table, getpid(), &frames, 8, 64, &result)
+        }
+        return result
     }
 
     /// A frame pointer register that the code uses for something else points to a page that is not present: reading it would
@@ -88,29 +101,9 @@ struct UnwindBoundTests {
         let code = UInt64(UInt(bitPattern: memory))
         memory.initializeMemory(as: UInt8.self, repeating: 0x90, count: 64)
         let range = clu_code_range(start: code, end: code + 64, kind: Int32(CLU_CODE_MADE))
-        let unwinder = clu_unwinder_create()
-        defer { clu_unwinder_destroy(unwinder) }
-        var stack = [UInt64](repeating: 0, count: 64)
-        var frames = [clu_frame](repeating: clu_frame(), count: 8)
-        var result = clu_unwind_result()
-        withUnsafePointer(to: range) { range in
-            stack.withUnsafeMutableBufferPointer { stack in
-                let bottom = UInt64(UInt(bitPattern: stack.baseAddress))
-                var snapshot = cll_snapshot()
-                withUnsafeMutableBytes(of: &snapshot.registers) { bytes in
-                    let registers = bytes.bindMemory(to: UInt64.self)
-                    registers[Int(CLL_REGISTER_PC)] = code + 16
-                    registers[Int(CLL_REGISTER_SP)] = bottom
-                    registers[Int(CLL_REGISTER_FP)] = code + 4096 + 128
-                }
-                snapshot.known =
-                    1 << UInt64(CLL_REGISTER_PC) | 1 << UInt64(CLL_REGISTER_SP) | 1 << UInt64(CLL_REGISTER_FP)
-                snapshot.stack = UnsafeMutableRawPointer(stack.baseAddress!).assumingMemoryBound(to: UInt8.self)
-                snapshot.capacity = 512
-                (snapshot.stack_begin, snapshot.stack_length) = (bottom, 512)
-                var table = clu_module_table(modules: nil, active: nil, count: 0, ranges: range, range_count: 1)
-                clu_unwinder_walk(unwinder, &snapshot, &table, getpid(), &frames, 8, 64, &result)
-            }
+        let result = withUnsafePointer(to: range) { range in
+            let table = clu_module_table(modules: nil, active: nil, count: 0, ranges: range, range_count: 1)
+            return Self.walk(at: code + 16, framePointer: code + 4096 + 128, knowsStack: false, table)
         }
         #expect(result.stored == 1 && Int(result.end) == Int(CLU_UNWIND_NO_INFO), "\(result)")
         #expect(cll_memory_is_untouched(code + 4096, 4096) != 0)

@@ -34,10 +34,16 @@
 
     /// All tests that start a monitor: one at a time, because the process has only one engine.
     @Suite(.serialized) struct NIOLoopsTests {
-        private static func withGroup(_ threads: Int, _ body: (MultiThreadedEventLoopGroup) throws -> Void) throws {
+        private static func withGroup(
+            _ threads: Int,
+            contexts: StallContexts? = nil,
+            _ body: (MultiThreadedEventLoopGroup, GroupWatching) throws -> Void
+        ) throws {
             let group = MultiThreadedEventLoopGroup(numberOfThreads: threads)
             defer { try? group.syncShutdownGracefully() }
-            try body(group)
+            let watching = try GroupWatching(contexts: contexts)
+            defer { watching.monitor.stop() }
+            try body(group, watching)
         }
 
         /// A watched loop uses one. Not all descriptors are counted: the watchdog opens the kernel's files when it first needs
@@ -49,9 +55,7 @@
         }
 
         @Test func `a blocked channel read is reported once, with its thread`() throws {
-            try Self.withGroup(2) { group in
-                let watching = try GroupWatching()
-                defer { watching.monitor.stop() }
+            try Self.withGroup(2) { group, watching in
                 let loops = try watching.monitor.watch(group, named: "http")
                 #expect(loops.map(\.name) == ["http-0", "http-1"])
                 let server = try EchoServer(group)
@@ -74,9 +78,7 @@
         }
 
         @Test func `a blocked channel read names its request and its connection`() throws {
-            try Self.withGroup(1) { group in
-                let watching = try GroupWatching(contexts: .recorded)
-                defer { watching.monitor.stop() }
+            try Self.withGroup(1, contexts: .recorded) { group, watching in
                 let loops = try watching.monitor.watch(group)
                 let server = try EchoServer(group) {
                     // A message that does not begin a request belongs to the request before.
@@ -113,9 +115,7 @@
         }
 
         @Test func `an expected block is not a stall, but the next block is one`() throws {
-            try Self.withGroup(2) { group in
-                let watching = try GroupWatching()
-                defer { watching.monitor.stop() }
+            try Self.withGroup(2) { group, watching in
                 let loops = try watching.monitor.watch(group)
                 #expect(eventually { loops.allSatisfy(\.detectsIdleness) })
                 let loop = loops[0].eventLoop
@@ -133,9 +133,7 @@
         }
 
         @Test func `a handler that waits in its own epoll instance is not idle`() throws {
-            try Self.withGroup(1) { group in
-                let watching = try GroupWatching()
-                defer { watching.monitor.stop() }
+            try Self.withGroup(1) { group, watching in
                 let loops = try watching.monitor.watch(group)
                 #expect(eventually { loops[0].detectsIdleness })
                 group.next().execute { blockInAnotherEpoll(milliseconds: 500) }
@@ -144,9 +142,7 @@
         }
 
         @Test func `a handler that waits in its own epoll is found before the loop was seen idle`() throws {
-            try Self.withGroup(1) { group in
-                let watching = try GroupWatching()
-                defer { watching.monitor.stop() }
+            try Self.withGroup(1) { group, watching in
                 let loops = NIOLoops(group, named: "nio")
                 group.next().execute { blockInAnotherEpoll(milliseconds: 800) }
                 try watching.monitor.watch(loops[0], rules: .eventLoops)
@@ -156,9 +152,7 @@
         }
 
         @Test func `idle loops are never woken`() throws {
-            try Self.withGroup(4) { group in
-                let watching = try GroupWatching()
-                defer { watching.monitor.stop() }
+            try Self.withGroup(4) { group, watching in
                 let loops = try watching.monitor.watch(group)
                 #expect(eventually { loops.allSatisfy(\.detectsIdleness) })
                 let before = loops.map(\.heartbeats)
@@ -171,9 +165,7 @@
         }
 
         @Test func `the lag of a blocked loop is measured, and an idle loop has none`() throws {
-            try Self.withGroup(2) { group in
-                let watching = try GroupWatching()
-                defer { watching.monitor.stop() }
+            try Self.withGroup(2) { group, watching in
                 let loops = try watching.monitor.watch(group)
                 #expect(eventually { loops.allSatisfy(\.detectsIdleness) })
                 let end = DispatchSemaphore(value: 0)
@@ -188,9 +180,7 @@
         }
 
         @Test func `load is not a stall`() throws {
-            try Self.withGroup(2) { group in
-                let watching = try GroupWatching()
-                defer { watching.monitor.stop() }
+            try Self.withGroup(2) { group, watching in
                 let loops = try watching.monitor.watch(group)
                 let server = try EchoServer(group)
                 defer { server.close() }
@@ -207,9 +197,7 @@
         }
 
         @Test func `a loop that is blocked from the beginning is watched without stacks`() throws {
-            try Self.withGroup(1) { group in
-                let watching = try GroupWatching()
-                defer { watching.monitor.stop() }
+            try Self.withGroup(1) { group, watching in
                 group.next().execute { blockInATask(milliseconds: 2000) }
                 try watching.monitor.watch(group)
                 let record = try watching.record()
@@ -218,9 +206,7 @@
         }
 
         @Test func `unwatched loops are released`() throws {
-            try Self.withGroup(2) { group in
-                let watching = try GroupWatching()
-                defer { watching.monitor.stop() }
+            try Self.withGroup(2) { group, watching in
                 let before = try Self.eventDescriptors()
                 weak var loop: NIOLoop?
                 try {
@@ -290,10 +276,8 @@
         }
 
         @Test func `a monitor that does not run refuses to watch a group`() throws {
-            try Self.withGroup(1) { group in
+            try Self.withGroup(1) { group, watching in
                 #expect(throws: StallMonitorError.notRunning) { try StallMonitor().watch(group) }
-                let watching = try GroupWatching()
-                defer { watching.monitor.stop() }
                 #expect(throws: StallMonitorError.self) { try watching.monitor.watch(group, rules: StallRules()) }
             }
         }
