@@ -26,10 +26,7 @@ extension Scenario {
             let box = MutexBox()
             let holder = StalledThread { thread in box.mutex.withLock { _ in sleepForever(thread) } }
             holder.waitUntilStalled(sleeping: true)
-            let waiter = StalledThread { thread in
-                thread.setReady()
-                box.mutex.withLock { $0 += 1 }
-            }
+            let waiter = StalledThread.waiting { box.mutex.withLock { $0 += 1 } }
             report(waiter, [("holder", holder)])
         },
         "wait-read-lock-of-writer": {
@@ -70,10 +67,7 @@ extension Scenario {
         "wait-dispatch-once": {
             let holder = StalledThread { thread in callInOnce { sleepForever(thread) } }
             holder.waitUntilStalled(sleeping: true)
-            let waiter = StalledThread { thread in
-                thread.setReady()
-                callInOnce {}
-            }
+            let waiter = StalledThread.waiting { callInOnce {} }
             report(waiter, [("holder", holder)])
         },
         // Its word is not a thread number, and the word next to it here looks like a mutex with an owner.
@@ -83,46 +77,31 @@ extension Scenario {
             let once = OnceBesideNumber(holder.target.tid)
             let initialiser = StalledThread { _ in once.call() }
             while !once.isBegun { usleep(1000) }
-            let waiter = StalledThread { thread in
-                thread.setReady()
-                once.call()
-            }
+            let waiter = StalledThread.waiting { once.call() }
             report(waiter, [("holder", holder), ("initialiser", initialiser)])
         },
         "wait-join": {
             let holder = StalledThread { sleepForever($0) }
-            let waiter = StalledThread { thread in
-                thread.setReady()
-                holder.join()
-            }
+            let waiter = StalledThread.waiting { holder.join() }
             report(waiter, [("holder", holder)])
         },
         "wait-queue": {
             let queue = DispatchQueue(label: "busy")
             let worker = Worker(on: queue)
-            let waiter = StalledThread { thread in
-                thread.setReady()
-                queue.sync {}
-            }
+            let waiter = StalledThread.waiting { queue.sync {} }
             report(waiter, [], worker.tid)
         },
         "wait-queue-of-sync": {
             let queue = DispatchQueue(label: "busy")
             let holder = StalledThread { thread in queue.sync { sleepForever(thread) } }
             holder.waitUntilStalled(sleeping: true)
-            let waiter = StalledThread { thread in
-                thread.setReady()
-                queue.sync {}
-            }
+            let waiter = StalledThread.waiting { queue.sync {} }
             report(waiter, [("holder", holder)])
         },
         "wait-queue-barrier": {
             let queue = DispatchQueue(label: "busy", attributes: .concurrent)
             let worker = Worker(on: queue, flags: .barrier)
-            let waiter = StalledThread { thread in
-                thread.setReady()
-                queue.sync {}
-            }
+            let waiter = StalledThread.waiting { queue.sync {} }
             report(waiter, [], worker.tid)
         },
         "wait-semaphore": {
@@ -146,10 +125,7 @@ extension Scenario {
             let mutex = SharedMutex()
             let holder = StalledThread { _ in mutex.lock() }
             holder.join()
-            let waiter = StalledThread { thread in
-                thread.setReady()
-                mutex.lock()
-            }
+            let waiter = StalledThread.waiting { mutex.lock() }
             report(waiter, [("holder", holder)])
         },
         // A number that happens to equal a thread number: an event count, a sequence.
@@ -157,69 +133,16 @@ extension Scenario {
             let holder = StalledThread { sleepForever($0) }
             holder.waitUntilStalled(sleeping: true)
             let number = SharedNumber(UInt32(holder.target.tid))
-            let waiter = StalledThread { thread in
-                thread.setReady()
-                number.wait()
-            }
+            let waiter = StalledThread.waiting { number.wait() }
             report(waiter, [("holder", holder)])
         },
         // The word after a condition looks like a lock's owner if thread numbers are small.
         "wait-condition-before-mutex": {
             let pair = ConditionAndMutex()
-            let waiter = StalledThread { thread in
-                thread.setReady()
-                pair.wait()
-            }
+            let waiter = StalledThread.waiting { pair.wait() }
             report(waiter, [])
         },
         "wait-sleep": { try oneWaits({}, { sleep(1000) }) },
-    ]
-
-    static let chains: [String: Body] = [
-        "chain-to-running": {
-            let mutex = SharedMutex()
-            let holder = StalledThread { thread in
-                mutex.lock()
-                thread.setReady()
-                _ = spinUntilReleased(thread)
-            }
-            holder.waitUntilStalled(sleeping: false)
-            let waiter = StalledThread { thread in
-                thread.setReady()
-                mutex.lock()
-            }
-            report(waiter, [("holder", holder)])
-        },
-        "chain-of-three": { ring([("a", "b"), ("b", "c"), ("c", nil)], ask: "a") },
-        "chain-into-a-cycle": { ring([("a", "b"), ("b", "c"), ("c", "b")], ask: "a") },
-        "deadlock-of-one": { ring([("a", "a")], ask: "a") },
-        "deadlock-of-two": { ring([("a", "b"), ("b", "a")], ask: "b") },
-        "ring-with-a-time-out": { ring([("a", "b"), ("b", "c"), ("c", "a")], ask: "b", givesUp: "c") },
-        "deadlock-of-three": { ring([("a", "b"), ("b", "c"), ("c", "a")], ask: "b") },
-        "chain-too-long": {
-            // Each waits for the next one; more than are followed.
-            let names = (0...20).map { "t\($0)" }
-            ring(zip(names, names.dropFirst()).map { ($0, $1) } + [("t20", nil)], ask: "t0")
-        },
-        "deadlock-of-mutex-and-queue": {
-            let mutex = SharedMutex()
-            let queue = DispatchQueue(label: "busy")
-            let tid = Gate()
-            let waiter = StalledThread { thread in
-                mutex.lock()
-                while tid.value == 0 { usleep(1000) }
-                thread.setReady()
-                queue.sync {}
-            }
-            queue.async {
-                tid.value = CaptureProbe.gettid()
-                usleep(50_000)
-                mutex.lock()
-            }
-            while tid.value == 0 { usleep(1000) }
-            usleep(200_000)
-            report(waiter, [], tid.value)
-        },
     ]
 
     /// `holder` takes a lock and sleeps; `waiter` waits for it.
@@ -236,16 +159,10 @@ extension Scenario {
         }
         holder.waitUntilStalled(sleeping: true)
         if let waitBefore {
-            let other = StalledThread { thread in
-                thread.setReady()
-                waitBefore()
-            }
+            let other = StalledThread.waiting { waitBefore() }
             other.waitUntilStalled(sleeping: true)
         }
-        let waiter = StalledThread { thread in
-            thread.setReady()
-            wait()
-        }
+        let waiter = StalledThread.waiting { wait() }
         report(waiter, [("holder", holder)])
     }
 
@@ -263,33 +180,7 @@ extension Scenario {
         try oneWaits({ mutex.lock() }, { mutex.lock() })
     }
 
-    /// Threads that each hold a mutex, and then lock that of another; one of them perhaps with a timeout.
-    private static func ring(_ threads: [(name: String, wants: String?)], ask: String, givesUp: String? = nil) {
-        let mutexes = Dictionary(uniqueKeysWithValues: threads.map { ($0.name, SharedMutex()) })
-        let holding = Gate()
-        var started: [(String, StalledThread)] = []
-        for (name, wants) in threads {
-            let (own, other) = (mutexes[name]!, wants.flatMap { mutexes[$0] })
-            started.append(
-                (
-                    name,
-                    StalledThread { thread in
-                        own.lock()
-                        holding.add()
-                        while holding.value < Int32(threads.count) { usleep(1000) }
-                        thread.setReady()
-                        guard let other else { return sleepForever(thread) }
-                        if name == givesUp { other.lock(seconds: 60) } else { other.lock() }
-                    }
-                )
-            )
-        }
-        for (_, thread) in started { thread.waitUntilStalled(sleeping: true) }
-        usleep(100_000)
-        report(started.first { $0.0 == ask }!.1, started.filter { $0.0 != ask }, asked: ask)
-    }
-
-    private static func report(
+    static func report(
         _ waiter: StalledThread,
         _ others: [(String, StalledThread)],
         _ worker: Int32 = 0,
@@ -339,6 +230,16 @@ func callInOnce(_ body: @escaping () -> Void) {
         return 0
     }
     fixture_dispatch_once({ Call.run($0) }, Unmanaged.passUnretained(call).toOpaque())
+}
+
+extension StalledThread {
+    /// Stalls in this wait.
+    static func waiting(_ wait: @escaping @Sendable () -> Void) -> StalledThread {
+        StalledThread { thread in
+            thread.setReady()
+            wait()
+        }
+    }
 }
 
 /// A wait that is not for a lock.
