@@ -86,8 +86,7 @@ struct RustPathReader {
         nested { reader in
             switch reader.next() {
             case UInt8(ascii: "C"): reader.identifier()
-            case UInt8(ascii: "M"):
-                reader.inherent()
+            case UInt8(ascii: "M"): reader.inherent()
             case UInt8(ascii: "X"):
                 reader.implementation()
                 reader.asTrait()
@@ -165,39 +164,30 @@ struct RustPathReader {
                 reader.isDamaged = true
                 return
             }
-            if let basic = Self.basicTypes[byte] {
-                reader.cursor.position += 1
-                reader.show(basic)
-                return
-            }
+            reader.cursor.position += 1
+            if let basic = Self.basicTypes[byte] { return reader.show(basic) }
             switch byte {
             case UInt8(ascii: "A"), UInt8(ascii: "S"):
-                reader.cursor.position += 1
                 reader.show("[")
                 reader.type()
                 if byte == UInt8(ascii: "A") { reader.hiding { $0.constant() } }
                 reader.show("]")
             case UInt8(ascii: "R"), UInt8(ascii: "Q"), UInt8(ascii: "P"), UInt8(ascii: "O"):
-                reader.cursor.position += 1
                 reader.show(byte == UInt8(ascii: "R") || byte == UInt8(ascii: "Q") ? "&" : "*")
                 if reader.cursor.skip("L") { reader.number() }
                 reader.type()
             case UInt8(ascii: "T"):
-                reader.cursor.position += 1
                 reader.show("(")
                 reader.hiding { $0.arguments() }
                 reader.show("…)")
             case UInt8(ascii: "F"):
-                reader.cursor.position += 1
                 reader.show("fn")
                 reader.hiding { $0.signature() }
-            case UInt8(ascii: "D"):
-                reader.cursor.position += 1
-                reader.traits()
-            case UInt8(ascii: "B"):
-                reader.cursor.position += 1
-                reader.repeated { $0.type() }
-            default: reader.path()
+            case UInt8(ascii: "D"): reader.traits()
+            case UInt8(ascii: "B"): reader.repeated { $0.type() }
+            default:
+                reader.cursor.position -= 1
+                reader.path()
             }
         }
     }
