@@ -85,3 +85,5 @@ func threadNames() -> [String] {
 
 /// Whether the engine's threads exist.
 var engineRuns: Bool { threadNames().contains { $0.hasPrefix("lag-") } }
+/// A joined thread is listed a moment longer, until the kernel has removed it.
+var engineEnds: Bool { eventually(seconds: 5) { !engineRuns } }
