@@ -46,14 +46,6 @@ static int send_page(void) {
     return 1;
 }
 void on_bio(void) { REPEAT(acc += send_page()); }
-static int left;
-static int progress_tick(int a, int n, BN_GENCB *g) {
-    (void)g;
-    (void)a;
-    (void)n;
-    if (left-- > 0) usleep(50000);
-    return 1;
-}
 static int ask_passphrase(char *b, int n, int w, void *u) {
     (void)u;
     (void)n;

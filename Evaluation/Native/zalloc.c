@@ -10,8 +10,8 @@
 #include <pcre2.h>
 #include <expat.h>
 static volatile long acc;
-static unsigned char pool[1 << 22], packed[200000], win[32768];
-static size_t used, packedn;
+static unsigned char packed[200000], win[32768];
+static size_t packedn;
 static int slow;
 static unsigned next_input(void *u, z_const unsigned char **b) {
     size_t *o = u;
