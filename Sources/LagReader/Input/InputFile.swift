@@ -48,19 +48,21 @@ package final class InputFile: Sendable {
         if status.st_mode & S_IFMT == S_IFREG {
             let size = UInt64(max(0, status.st_size))
             let place = isStdin ? UInt64(max(0, lseek(descriptor, 0, SEEK_CUR))) : 0
-            let first = Self.readFully(descriptor, count: Gzip.magic.count, from: place)
+            let first = Self.readFully(descriptor, count: Compression.magicBytes, from: place) ?? []
+            try Compression.refuse(first, name)
             start = place
             bytes = size - min(place, size)
-            content = first == Gzip.magic ? .gzip : .plain(bytes: size - min(place, size))
+            content = first.starts(with: Gzip.magic) ? .gzip : .plain(bytes: size - min(place, size))
             head = []
             kept = isStdin ? opened : nil
         } else {
-            guard let first = Self.readFully(descriptor, count: Gzip.magic.count, from: nil) else {
+            guard let first = Self.readFully(descriptor, count: Compression.magicBytes, from: nil) else {
                 throw InputError(name, "cannot read", errno)
             }
+            try Compression.refuse(first, name)
             start = 0
             bytes = nil
-            content = first == Gzip.magic ? .gzip : .stream
+            content = first.starts(with: Gzip.magic) ? .gzip : .stream
             head = first
             kept = opened
         }
@@ -95,7 +97,7 @@ package final class InputFile: Sendable {
         }
     }
 
-    /// Reads `count` bytes, or fewer at the end; nil after an error, see `errno`.
+    /// Reads `count` bytes, or fewer at the end or a line's end; nil after an error, see `errno`.
     private static func readFully(_ descriptor: Int32, count: Int, from place: UInt64?) -> [UInt8]? {
         var bytes = [UInt8](repeating: 0, count: count)
         var filled = 0
@@ -109,6 +111,8 @@ package final class InputFile: Sendable {
             if got < 0 { return nil }
             if got == 0 { break }
             filled += got
+            // Whoever writes a short line into a pipe may wait for the answer.
+            if bytes[..<filled].contains(UInt8(ascii: "\n")) { break }
         }
         return Array(bytes.prefix(filled))
     }

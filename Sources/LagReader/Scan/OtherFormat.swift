@@ -5,11 +5,11 @@ package enum OtherFormat: String, Sendable, CaseIterable {
     case otlp, sentry, ecs
 
     /// Bytes that every line of the format contains, as our writers format them; in a string the quotes would be escaped. A
-    /// Sentry event also contains the sign of ECS, so ECS is checked last.
+    /// Sentry event also contains the sign of ECS, so ECS is checked last; ECS also has the logger, as the last member of `log`.
     private var sign: StaticString {
         switch self {
         case .otlp: #""scope":{"name":"lagmonitor"}"#
-        case .sentry: #""logger":"lagmonitor""#
+        case .sentry: #""logger":"lagmonitor","server_name":"#
         case .ecs: #""lagmonitor":{"#
         }
     }

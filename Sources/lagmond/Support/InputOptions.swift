@@ -33,7 +33,7 @@ struct InputOptions: ParsableArguments {
         }
     }
 
-    /// For commands that write while they read: a file that is also the output would grow forever.
+    /// A file that is also the output would be damaged, and grow forever under a command that writes while it reads.
     /// - Throws: ``StartFailure`` if stdout is one of the files.
     static func refuseStandardOutput(among files: [String]) throws(StartFailure) {
         var target = stat()

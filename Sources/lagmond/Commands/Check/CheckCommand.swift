@@ -108,7 +108,7 @@ struct FileCheck: ~Copyable {
         }
         if let refusal { throw refusal }
         try flush()
-        if limit > 0, sum.damaged > limit { Diagnostics.report("\(file.name): \(sum.damaged - limit) more lines are damaged") }
+        if limit > 0, sum.damaged > limit { Diagnostics.report("\(file.name): further damaged lines: \(sum.damaged - limit)") }
         return sum
     }
 

@@ -60,6 +60,7 @@ struct TopCommand: ParsableCommand {
 
     func run() throws {
         signal(SIGPIPE, SIG_IGN)
+        try InputOptions.refuseStandardOutput(among: input.files)
         let range = try times.range(now: TimeOptions.now)
         let filter = try filters.filter()
         if follow { return try TopFollowing(command: self, range: range, filter: filter).run() }

@@ -32,7 +32,7 @@ struct CheckTests {
         let (status, output, errors) = try LagmondProcess.run(["check", "--limit", "2", "a"], files: ["a": "1\n2\n3\n4\n5\n"])
         #expect(status == 1)
         #expect(output.split(separator: "\n").count == 2)
-        #expect(errors == "lagmond: a: 3 more lines are damaged\nlagmond: 5 lines, 5 damaged\n")
+        #expect(errors == "lagmond: a: further damaged lines: 3\nlagmond: 5 lines, 5 damaged\n")
     }
 
     @Test func `a missing file has its own exit status`() throws {

@@ -49,7 +49,7 @@ struct StandardOutputTests {
     }
 
     /// If the output were appended to the input, the file would grow without end.
-    @Test(arguments: ["symbolize", "check", "export --format perf"])
+    @Test(arguments: ["symbolize", "check", "export --format perf", "top"])
     func `an input file is refused as stdout`(command: String) throws {
         try TemporaryDirectory.with { directory in
             directory.write(StallLines.line(1), to: "a")

@@ -154,6 +154,17 @@ struct TopTests {
         #expect(check.0 == 1 && check.1.hasPrefix("b:1: in the format \(format); only native is read\n"), "\(check.1)")
     }
 
+    @Test(arguments: ["ecs", "sentry", "otlp"]) func `the lines of a run are recognised as its format`(format: String) throws {
+        let run = try LagmondProcess.run(
+            ["--config", "c", "--duration", "1", "--format", format],
+            files: ["c": #"{"workload": {"steps": [{"kind": "sleep"}]}}"#]
+        )
+        let (status, _, errors) = try LagmondProcess.run(["top", "a"], files: ["a": run.1])
+        let count = run.1.split(separator: "\n").count
+        #expect(status == 66 && count > 0)
+        #expect(errors.contains("\(count) of \(count) lines: \(count) in the format \(format);"), "\(errors)")
+    }
+
     @Test func `a line that only mentions a LagMonitor format counts as one of another program`() throws {
         let text =
             #"{"message":"\"logger\":\"lagmonitor\"","logger":"other"}"# + "\n" + #"{"@timestamp":"x","lagmonitor":{"kind":1}}"#
@@ -239,6 +250,21 @@ struct TopTests {
             let (status, output) = try shell("gzip -c a | head -c 200 >g; \"$0\" \(command) g 2>&1", in: directory)
             #expect(status == expected)
             #expect(output.contains("truncated"), "\(output)")
+        }
+    }
+
+    /// As text, all lines of such a file would be damaged.
+    @Test(arguments: [("zstd", #"\050\265\057\375"#), ("xz", #"\3757zXZ"#), ("bzip2", "BZh91"), ("lz4", #"\004\042\115\030"#)])
+    func `another compression is refused by its name`(program: String, magic: String) throws {
+        try TemporaryDirectory.with { directory in
+            for command in ["top", "check", "export --format folded", "symbolize"] {
+                let script =
+                    "printf '\(magic)rest' >f; \"$0\" \(command) f 2>&1; \"$0\" \(command) <f 2>&1; cat f | \"$0\" \(command) 2>&1"
+                let (status, output) = try shell(script, in: directory)
+                let reason = "compressed by \(program); allowed: plain or gzip"
+                #expect(status == 66)
+                #expect(output.components(separatedBy: reason).count == 4, "\(output)")
+            }
         }
     }
 
