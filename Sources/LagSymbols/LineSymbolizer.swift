@@ -72,6 +72,9 @@ package struct LineSymbolizer: LineSource {
     private var budget = RestartBudget()
     /// Queries sent to a child so far; lets tests verify the cache.
     package private(set) var questionCount = 0
+    private var hasAnswered = false
+    /// Whether a child has failed and none has ever answered: the program is not a working `llvm-symbolizer`.
+    package var hasOnlyFailed: Bool { budget.hasFailed && !hasAnswered }
 
     /// Searches for the program and the demanglers, which takes the loader's lock: create it at start. Starts nothing.
     /// - Parameters:
@@ -182,7 +185,7 @@ package struct LineSymbolizer: LineSource {
         for (question, reply) in zip(work.questions.dropFirst(work.taken), replies[settled]) {
             answers[question.key] = levels(reply)
         }
-        if !settled.isEmpty { work.lastAnswer = now }
+        if !settled.isEmpty { (work.lastAnswer, hasAnswered) = (now, true) }
         work.taken = replies.count
         let hangs = ending == .timedOut && now - work.lastAnswer >= silenceNanoseconds
         if ending == .timedOut, !hangs {

@@ -5,6 +5,7 @@ struct RestartBudget: Sendable {
     static let windowNanoseconds: UInt64 = 60_000_000_000
 
     private var failures: [UInt64] = []
+    var hasFailed: Bool { !failures.isEmpty }
 
     func allowsStart(at now: UInt64) -> Bool { failures.count { Self.counts($0, at: now) } < Self.maximumFailures }
 

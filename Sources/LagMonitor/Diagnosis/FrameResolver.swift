@@ -16,6 +16,9 @@ package struct FrameResolver: Sendable {
         self.lines = lines
     }
 
+    /// ``LineSource/hasOnlyFailed``
+    package var hasNoWorkingLines: Bool { lines?.hasOnlyFailed ?? false }
+
     /// Cuts waits for lines short, from any thread; nil if there are no lines to wait for.
     package var waitLimit: SharedDeadline? { lines?.waitLimit }
 

@@ -10,6 +10,9 @@ package protocol LineSource: Sendable {
     /// is known.
     mutating func levels(for queries: [SymbolQuery]) -> [[ResolvedFrame]]
 
+    /// Whether it was queried and has never been able to answer.
+    var hasOnlyFailed: Bool { get }
+
     /// Stops what it has started; the next query may start it again.
     mutating func close()
 }

@@ -26,14 +26,16 @@ struct BinaryFinder {
     /// - Throws: ``StartFailure`` when a named file or folder is missing or of the wrong type.
     init(binaries: [String], searchFolders: [String], debugRoots: [String]) throws(StartFailure) {
         for folder in searchFolders + debugRoots where !Self.isFolder(folder) {
-            throw StartFailure(status: ExitStatus.noInput, message: "\(folder): not a folder; allowed: a folder that can be read")
+            let reason = Self.absence(of: folder) ?? "not a folder"
+            throw StartFailure(status: ExitStatus.noInput, message: "\(folder): \(reason); allowed: a folder that can be read")
         }
         self.searchFolders = searchFolders
         self.debugRoots = debugRoots + [Symbolizer.debugRoot]
         for path in binaries {
             let whole = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
             guard let summary = BinarySummary(path: whole) else {
-                let message = "\(path): not a program or library with a build-id; allowed: a 64-bit ELF file with one"
+                let reason = Self.absence(of: whole) ?? "not a program or library with a build-id"
+                let message = "\(path): \(reason); allowed: a 64-bit ELF file with a build-id"
                 throw StartFailure(status: ExitStatus.noInput, message: message)
             }
             Self.keep(whole, summary, in: &named)
@@ -47,6 +49,11 @@ struct BinaryFinder {
             if let summary = BinarySummary(path: path), named[summary.buildID] == nil { Self.keep(path, summary, in: &named) }
             free(own)
         }
+    }
+
+    /// Why a path cannot be used at all; nil: it exists and can be read.
+    private static func absence(of path: String) -> String? {
+        access(path, R_OK) == 0 ? nil : Diagnostics.reason(errno)
     }
 
     /// The path of the file; nil if none was found, which is reported once.

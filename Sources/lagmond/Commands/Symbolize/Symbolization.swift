@@ -15,6 +15,7 @@ struct Symbolization {
     private var finder: BinaryFinder
     private var resolver: FrameResolver
     private var editor: StallLineEditor
+    private let program: String?
     private let isText: Bool
     private let isTerminal = isatty(STDOUT_FILENO) != 0
     /// The input's name, for messages.
@@ -28,6 +29,7 @@ struct Symbolization {
     ///   - rules: which code is the program's own.
     init(finder: BinaryFinder, symbolizer: String?, rules: InAppRules, isText: Bool) {
         self.finder = finder
+        program = symbolizer
         editor = StallLineEditor(rules: rules)
         self.isText = isText
         let lines = symbolizer.map {
@@ -39,7 +41,14 @@ struct Symbolization {
     /// Reads all files (`-` is stdin), then ends the child.
     /// - Returns: the exit status: the first error's, or success.
     mutating func run(_ files: [String]) -> Int32 {
-        defer { resolver.close() }
+        defer {
+            if let program, resolver.hasNoWorkingLines {
+                Diagnostics.report(
+                    "\(program): gave no answer, so it is not a working llvm-symbolizer: only names, no files and lines"
+                )
+            }
+            resolver.close()
+        }
         var status = ExitStatus.success
         for file in files {
             let outcome = read(file)
@@ -56,7 +65,9 @@ struct Symbolization {
             let file = try InputFile(path)
             input = file.name
             defer {
-                if brokenLines > 1 { Diagnostics.report("\(input): \(brokenLines - 1) more lines are not JSON; left unchanged") }
+                if brokenLines > 1 {
+                    Diagnostics.report("\(input): further lines that are not JSON, left unchanged: \(brokenLines - 1)")
+                }
             }
             let line = ProgressLine([file], isStreaming: true)
             defer { line.end() }

@@ -11,6 +11,7 @@ struct TailCallTests {
     private struct Lines: LineSource {
         let functions: [UInt64: ResolvedFrame]
         let waitLimit = SharedDeadline()
+        let hasOnlyFailed = false
 
         mutating func levels(for queries: [SymbolQuery]) -> [[ResolvedFrame]] {
             queries.map { query in functions[query.offset].map { [$0] } ?? [] }

@@ -82,9 +82,20 @@ internal import Testing
         #expect(output == text + text)
         let expected = [
             "lagmond: l:4: not JSON, left unchanged: expected a value, found the end at byte 13",
-            "lagmond: l: 1 more lines are not JSON; left unchanged",
+            "lagmond: l: further lines that are not JSON, left unchanged: 1",
         ]
         #expect(errors.split(separator: "\n").map(String.init).filter { !$0.contains("llvm-symbolizer") } == expected + expected)
+    }
+
+    @Test func `a symbolizer that gives no answer is reported`() throws {
+        let record = try Self.record.get()
+        let (status, output, errors) = try LagmondProcess.run(
+            ["symbolize", "--symbolizer", "/bin/true", "r.jsonl"],
+            files: ["r.jsonl": record]
+        )
+        #expect(status == 0)
+        #expect(output == record)
+        #expect(errors.contains("/bin/true: gave no answer"), "\(errors)")
     }
 
     @Test func `a missing binary is reported once`() throws {
@@ -161,10 +172,10 @@ internal import Testing
         (["missing.jsonl"], Int32(66), "cannot open missing.jsonl: No such file or directory"),
         (
             ["--binary", "/nonexistent"], 66,
-            "/nonexistent: not a program or library with a build-id; allowed: a 64-bit ELF file with one"
+            "/nonexistent: No such file or directory; allowed: a 64-bit ELF file with a build-id"
         ),
         (["--binary", "/etc/passwd"], 66, "/etc/passwd: not a program or library"),
-        (["--search", "/nonexistent"], 66, "/nonexistent: not a folder; allowed: a folder that can be read"),
+        (["--search", "/nonexistent"], 66, "/nonexistent: No such file or directory; allowed: a folder that can be read"),
         (["--debug-root", "/etc/passwd"], 66, "/etc/passwd: not a folder"),
         (["--symbolizer", "/nonexistent"], 69, "/nonexistent: not a program; allowed: an llvm-symbolizer"),
         (["--bogus"], 64, "Unknown option"),
