@@ -21,7 +21,7 @@ package enum AttachRefusal: Error, Equatable, CustomStringConvertible {
                 + "in its PID namespace"
         case .ended(let pid): "process \(pid): it has exited"
         case .itself: "lagmond itself (allowed: another process)"
-        case .kernelThread(let pid): "process \(pid): a thread of the kernel (allowed: a process)"
+        case .kernelThread(let pid): "process \(pid): a kernel thread (allowed: a process)"
         case .program32Bit(let pid): "process \(pid): a 32-bit program (allowed: a 64-bit program)"
         case .thread(let tid, let pid): "\(tid) is a thread of process \(pid) (allowed: --pid \(pid) --loop \(tid))"
         case .noThread(let tid, let pid): "--loop \(tid): process \(pid) has no such thread"

@@ -9,6 +9,9 @@ extension JSONValue {
 
     /// Parses a document (RFC 8259). A duplicate member is an error, because one of the two would be silently ignored.
     init(parsing bytes: [UInt8]) throws(Failure) {
+        if bytes.starts(with: [0xef, 0xbb, 0xbf]) {
+            throw Failure(description: "it begins with a byte order mark, which RFC 8259 forbids: save it as UTF-8 without one")
+        }
         guard String(validating: bytes, as: UTF8.self) != nil else { throw Failure(description: "it is not UTF-8") }
         let text: JSONText
         do throws(JSONCursor.Failure) {

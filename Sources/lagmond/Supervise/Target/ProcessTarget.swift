@@ -117,8 +117,11 @@ final class ProcessTarget: Target {
         defer { close(descriptor) }
         var buffer = [UInt8](repeating: 0, count: 32)
         let count = buffer.withUnsafeMutableBytes { read(descriptor, $0.baseAddress, $0.count) }
+        guard count >= 0 else {
+            throw StartFailure(status: ExitStatus.noInput, message: "pid_file: \(path): \(Diagnostics.reason(errno))")
+        }
         if count == 0 { return .nothing("empty") }
-        let text = String(decoding: buffer[..<max(0, count)], as: UTF8.self).split(whereSeparator: \.isWhitespace).first ?? ""
+        let text = String(decoding: buffer[..<count], as: UTF8.self).split(whereSeparator: \.isWhitespace).first ?? ""
         guard let number = Int32(text), number > 0 else {
             throw StartFailure(
                 status: ExitStatus.noInput,

@@ -57,9 +57,9 @@ struct TargetDependencies: Sendable {
         for settings in settings {
             do throws(StartFailure) { made.append(try makeTarget(settings)) } catch { failures.append(error) }
         }
-        guard let first = failures.first else { return made }
-        for failure in failures.dropFirst() { Diagnostics.report(failure.message) }
-        throw first
+        guard let first = failures.first, let last = failures.popLast() else { return made }
+        for failure in failures { Diagnostics.report(failure.message) }
+        throw StartFailure(status: first.status, message: last.message)
     }
 
     private func makeTarget(_ settings: TargetSettings) throws(StartFailure) -> any Target {

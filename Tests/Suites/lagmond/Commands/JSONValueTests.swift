@@ -21,6 +21,11 @@ internal import Testing
         #expect(failure?.description.isEmpty == false)
     }
 
+    @Test func `a byte order mark is refused by its name`() {
+        let failure = #expect(throws: JSONValue.Failure.self) { try JSONValue(parsing: [0xef, 0xbb, 0xbf] + Array("{}".utf8)) }
+        #expect(failure?.description.contains("byte order mark") == true)
+    }
+
     @Test(arguments: [(#"{"a": 1, "b": {}, "a": 1}"#, "a"), (#"{"a": [{}, {"b": 1, "\u0062": 2}]}"#, "a[1].b")])
     func `a member that appears twice is refused with its name`(text: String, name: String) {
         let failure = #expect(throws: JSONValue.Failure.self) { try JSONValue(parsing: Array(text.utf8)) }

@@ -44,6 +44,17 @@ struct TargetProcessTests {
         }
     }
 
+    @Test func `a process file that is a folder is reported as one`() throws {
+        try withFolder { folder in
+            let file = folder + "/c.json"
+            try Self.write(#"{"output": "\#(folder)/stalls", "targets": [{"name": "a", "pid_file": "\#(folder)"}]}"#, file)
+            let running = try RunningProbe([ProbeRun.lagmond, "run", "--config", file])
+            _ = try running.complaint(containing: "a: pid_file: \(folder): Is a directory; waiting")
+            kill(running.pid, SIGTERM)
+            #expect(try running.end().status == 0)
+        }
+    }
+
     @Test func `a target without its process is shown as waiting, not as given up`() {
         var waiting = TargetStatus(name: "cache", phase: "waiting", isCommand: false, fault: "no such file")
         #expect(TargetList.summary(of: [waiting]) == "; waiting for a process: cache")
