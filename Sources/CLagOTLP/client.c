@@ -133,6 +133,7 @@ int clc_client_post(clc_client *client, const void *body, size_t body_bytes, clc
     if (status < 200) status = 0;
     answer->status = (int)status;
     if (status != 0) return 0;
+    answer->failure = result > CURLE_OK ? curl->easy_strerror(result) : NULL;
     free(answer->body);
     answer->body = NULL;
     return -1;

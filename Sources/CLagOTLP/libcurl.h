@@ -50,6 +50,7 @@ typedef struct libcurl_calls {
     void (*easy_cleanup)(CURL *easy);
     int (*easy_setopt)(CURL *easy, int option, ...);
     int (*easy_getinfo)(CURL *easy, int info, ...);
+    const char *(*easy_strerror)(int result);
     struct curl_slist *(*slist_append)(struct curl_slist *list, const char *line);
     void (*slist_free_all)(struct curl_slist *list);
     CURLM *(*multi_init)(void);

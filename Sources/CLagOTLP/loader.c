@@ -38,6 +38,7 @@ static void clc_load_once(void) {
     clc_find(handle, "curl_easy_cleanup", &calls.easy_cleanup);
     clc_find(handle, "curl_easy_setopt", &calls.easy_setopt);
     clc_find(handle, "curl_easy_getinfo", &calls.easy_getinfo);
+    clc_find(handle, "curl_easy_strerror", &calls.easy_strerror);
     clc_find(handle, "curl_slist_append", &calls.slist_append);
     clc_find(handle, "curl_slist_free_all", &calls.slist_free_all);
     clc_find(handle, "curl_multi_init", &calls.multi_init);

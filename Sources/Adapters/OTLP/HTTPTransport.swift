@@ -42,7 +42,7 @@ final class HTTPTransport: OTLPTransport, @unchecked Sendable {
         var answer = clc_answer()
         let status = body.withUnsafeBytes { clc_client_post(client, $0.baseAddress, $0.count, &answer) }
         defer { free(answer.body) }
-        guard status == 0 else { return OTLPAnswer() }
+        guard status == 0 else { return OTLPAnswer(failure: answer.failure.map { String(cString: $0) }) }
         let retryAfter = withUnsafeBytes(of: answer.retry_after) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
         let text = answer.body.map { Data(bytes: $0, count: answer.body_bytes) } ?? Data()
         return OTLPAnswer(

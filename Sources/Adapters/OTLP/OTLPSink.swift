@@ -26,7 +26,7 @@ internal import Synchronization
 /// Programs that the process starts do not inherit the connection. They inherit two descriptors with which libcurl wakes itself:
 /// it has no option for that, and does not reveal which they are (its issue 13618). Their only effect is that they are open
 /// there.
-public final class OTLPSink: ReturningSink {
+public final class OTLPSink: ReturningSink, LossExplainingSink {
     /// How many lines may wait or be in a request.
     public static let capacity = 512
     /// The lines of one request, and their bytes.
@@ -64,6 +64,7 @@ public final class OTLPSink: ReturningSink {
         var attempt = 0
         /// Only records.
         var abandoned: UInt64 = 0
+        var lossReason: String?
         var unreportedNotices: [Notice] = []
         var isClosed = false
         /// Counts the requests and the closes; an answer to an older one is ignored.
@@ -214,6 +215,8 @@ public final class OTLPSink: ReturningSink {
     public func takeAbandonedNotices() -> [Notice] {
         state.withLock { state in
             defer { state.unreportedNotices = [] }
+    package var lossReason: String? { state.withLock { $0.lossReason } }
+
             return state.unreportedNotices
         }
     }
@@ -272,6 +275,7 @@ public final class OTLPSink: ReturningSink {
             // A line that is returned is not lost, however often it failed.
             let attempt = state.isReturning ? min(state.failures + 1, rule.attempts - 1) : state.attempt
             switch rule.verdict(on: answer, attempt: attempt, now: Date(), jitter: Double.random(in: 0..<1)) {
+            state.lossReason = answer.lossReason
             case .accepted(let rejected):
                 state.failures = 0
                 if rejected >= UInt64(state.sending.count) {

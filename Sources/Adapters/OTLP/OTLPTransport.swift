@@ -18,4 +18,11 @@ struct OTLPAnswer: Sendable, Equatable {
 
     /// Nil: there was no answer.
     var response: Response?
+    /// Why there was none, if that is known.
+    var failure: String?
+
+    /// Why the lines of the request did not arrive.
+    var lossReason: String {
+        response.map { "the receiver answered with status \($0.status)" } ?? failure ?? "no answer of the receiver"
+    }
 }

@@ -16,6 +16,8 @@ typedef struct clc_answer {
     // The first 64 KiB; for free(). NULL when empty.
     char *body;
     size_t body_bytes;
+    // Why there was no answer, in libcurl's words; static. NULL when there was one, or when the reason is unknown.
+    const char *failure;
 } clc_answer;
 
 // Loads libcurl, once. Returns NULL, or why it cannot be used. Takes the loader's lock.

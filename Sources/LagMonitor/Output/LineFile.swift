@@ -54,7 +54,9 @@ package enum LineFile {
             guard code == ENOENT else { break }
             if let folderRefusal { throw SinkError(.cannotOpen, path: path, code: EPERM, detail: folderRefusal) }
         }
-        throw SinkError(.cannotOpen, path: path, code: code)
+        // The system's text for it is "No such device or address".
+        let detail = code == ENXIO ? "it is a pipe without a reader, or a socket (errno \(code))" : nil
+        throw SinkError(.cannotOpen, path: path, code: code, detail: detail)
     }
 
     /// Each link itself is opened, so it is the one that was checked, even if its name is reused meanwhile.

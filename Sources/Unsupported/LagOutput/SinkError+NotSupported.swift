@@ -4,5 +4,5 @@ extension SinkError {
         SinkError(.cannotOpen, path: name, detail: "sinks of LagMonitor are supported only on Linux")
     }
 
-    var codeText: String { "errno \(code)" }
+    package var codeText: String { "errno \(code)" }
 }

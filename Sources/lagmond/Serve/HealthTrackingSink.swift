@@ -65,8 +65,9 @@ final class HealthTrackingSink: RecordSink {
     func takeAbandonedLines() -> UInt64 {
         let lines = sink.takeAbandonedLines()
         if lines > 0 {
-            state.withLock { $0.loss = "\(name): \(lines) lines that were taken did not arrive" }
-            reportLoss("\(name): lines that were taken did not arrive")
+            let reason = (sink as? any LossExplainingSink)?.lossReason.map { ": \($0)" } ?? ""
+            state.withLock { $0.loss = "\(name): \(lines) lines that it had accepted were lost\(reason)" }
+            reportLoss("\(name): lines that it had accepted were not delivered\(reason)")
         }
         return lines
     }
@@ -78,7 +79,7 @@ final class HealthTrackingSink: RecordSink {
             if case .dropped(let count, _, 0) = notice.content { sum + count } else { sum }
         }
         if inherited > 0 {
-            state.withLock { $0.loss = "\(name): \(inherited) lines that an earlier process left did not arrive" }
+            state.withLock { $0.loss = "\(name): \(inherited) lines that an earlier process had left were lost" }
         }
         return notices
     }

@@ -9,7 +9,7 @@ public import LagOutput
 /// StallMonitor(sinks: [try FileSink(path: "stalls.jsonl"), FormattedSink(try StreamSink(.tcp(host: "127.0.0.1", port: 6000)), .ecs)])
 /// ```
 /// A sink whose destination accepts only one format (``RecordSink/format``) keeps that one.
-public final class FormattedSink: RecordSink {
+public final class FormattedSink: RecordSink, LossExplainingSink {
     public let format: RecordFormat?
     private let sink: any RecordSink
 
@@ -31,6 +31,7 @@ public final class FormattedSink: RecordSink {
     }
     public func takeAbandonedLines() -> UInt64 { sink.takeAbandonedLines() }
     public func takeAbandonedNotices() -> [Notice] { sink.takeAbandonedNotices() }
+    package var lossReason: String? { (sink as? any LossExplainingSink)?.lossReason }
     public var unsettledLines: Int { sink.unsettledLines }
     public var keptLines: Int? { sink.keptLines }
 }

@@ -116,9 +116,11 @@ public final class JournalSink: RecordSink {
         let descriptor = socket(AF_UNIX, type, 0)
         guard descriptor >= 0 else { throw SinkError(.cannotOpen, path: name, code: errno) }
         guard address.connect(descriptor) == 0 else {
-            let code = errno
+            let error = SinkError(.cannotOpen, path: name, code: errno)
             _ = Glibc.close(descriptor)
-            throw SinkError(.cannotOpen, path: name, code: code)
+            // The default socket's path is not part of the name.
+            guard name == "journald" else { throw error }
+            throw SinkError(.cannotOpen, path: name, code: error.code, detail: "\(path): \(error.codeText)")
         }
         return descriptor
     }

@@ -23,7 +23,7 @@ internal import Synchronization
 ///
 /// The reporter thread sends kept lines: with each new line, and once a second while there are any; up to ``batchLines`` at a
 /// time.
-public final class SpooledSink: RecordSink {
+public final class SpooledSink: RecordSink, LossExplainingSink {
     private struct State {
         var spool: LineSpool
         /// The first lines of the spool, which the inner sink has and may still return.
@@ -170,6 +170,8 @@ public final class SpooledSink: RecordSink {
         let notices = sink.takeAbandonedNotices()
         return inherited == 0 ? notices : notices + [Notice.dropped(inherited, .sinkFailed, total: 0, time: .now())]
     }
+
+    package var lossReason: String? { (sink as? any LossExplainingSink)?.lossReason }
 
     public var unsettledLines: Int {
         state.withLock { state in state.spool.lines + (state.onTheirWay.isEmpty ? sink.unsettledLines : 0) }

@@ -22,6 +22,8 @@ public final class StreamSink: RecordSink {
         /// The line owns it.
         var descriptor: Int32 = -1
         var delay: RetryDelay
+        /// Why the last attempt to connect failed.
+        var failure: SinkError?
         var abandoned: UInt64 = 0
         var isClosed = false
     }
@@ -146,7 +148,7 @@ public final class StreamSink: RecordSink {
     }
 
     private func connect(_ state: inout State, _ deadline: WriteDeadline) throws(SinkError) {
-        guard state.delay.allows(at: WriteDeadline.now) else { throw SinkError(.readerGone, path: name) }
+        guard state.delay.allows(at: WriteDeadline.now) else { throw state.failure ?? SinkError(.readerGone, path: name) }
         do throws(SinkError) {
             let descriptor = try connect(try addresses(deadline), deadline)
             state.descriptor = descriptor
@@ -154,6 +156,7 @@ public final class StreamSink: RecordSink {
             state.delay.reset()
         } catch {
             state.delay.recordFailure(at: WriteDeadline.now)
+            state.failure = error
             throw error
         }
     }
@@ -199,7 +202,9 @@ public final class StreamSink: RecordSink {
         guard code == 0 else {
             _ = Glibc.close(descriptor)
             // EAGAIN: a Unix socket whose queue of connections is full.
-            throw SinkError(code == EAGAIN ? .tooSlow : .readerGone, path: name, code: code)
+            if code == EAGAIN { throw SinkError(.tooSlow, path: name, code: code) }
+            let failure = SinkError(.readerGone, path: name, code: code)
+            throw SinkError(.readerGone, path: name, code: code, detail: "no connection: \(failure.codeText)")
         }
         if address.family != AF_UNIX { Self.limitUnacknowledgedTime(descriptor) }
         return descriptor

@@ -117,6 +117,7 @@ struct OTLPSinkTests {
         let sink = sink(transport)
         try sink.put(line(1))
         #expect(eventually { sink.takeAbandonedLines() == 1 })
+        #expect(sink.lossReason == "the receiver answered with status 400")
         try sink.put(line(2))
         #expect(eventually { transport.bodies.count == 2 })
         sink.close()

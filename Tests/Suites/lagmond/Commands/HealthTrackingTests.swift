@@ -7,7 +7,7 @@ internal import Testing
 /// What `/healthz` reports of the output.
 struct HealthTrackingTests {
     /// Accepts every line; the test sets how many lines it lost and how many wait.
-    private final class ScriptedSink: RecordSink {
+    private final class ScriptedSink: LossExplainingSink {
         let name = "scripted"
         let lost = Mutex<UInt64>(0)
         let waiting = Mutex(0)
@@ -18,6 +18,7 @@ struct HealthTrackingTests {
             if let error = refusal.withLock({ $0 }) { throw error }
         }
         func close() {}
+        var lossReason: String? { "the receiver answered with status 401" }
         var unsettledLines: Int { waiting.withLock { $0 } }
 
         func takeAbandonedLines() -> UInt64 {
@@ -57,6 +58,14 @@ struct HealthTrackingTests {
         #expect(tracking.health.failure?.contains("1 lines") == true)
         try write()
         #expect(tracking.health.failure == nil)
+    }
+
+    @Test func `the reason why accepted lines were lost is reported, and in the health`() throws {
+        loseLine()
+        let reason = "the receiver answered with status 401"
+        #expect(tracking.health.failure == "scripted: 1 lines that it had accepted were lost: \(reason)")
+        let message = "scripted: lines that it had accepted were not delivered: \(reason); lines are lost"
+        #expect(messages.texts.withLock { $0 } == [message])
     }
 
     /// A `dropped` line could not report them, because the output accepts no line.
