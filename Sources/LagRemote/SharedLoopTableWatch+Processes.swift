@@ -7,11 +7,11 @@ internal import Synchronization
 
 /// Begins and ends the watch of a process; only for the managing thread.
 extension SharedLoopTableWatch {
-    /// Also processes that continue as another program without the table. A process whose loops move lives and has the table; so
+    /// Also processes that continue as another program without the table. A living process whose loops move has the table; so
     /// does one that has not called exec since that was checked: reading its map each second would cost it, and us, up to a
     /// millisecond.
     func endExitedProcesses() {
-        for (process, watched) in processes where !hasMoved(process) {
+        for (process, watched) in processes where !hasMoved(process) || !watched.handle.isAlive {
             // Before the map, so that a meanwhile started program is found at the next check.
             let image = ProgramImage(of: process)
             if let image, image.isKnown, image == watched.image, watched.handle.isAlive { continue }

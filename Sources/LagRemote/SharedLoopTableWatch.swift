@@ -62,7 +62,8 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     private let semaphore = WakeSemaphore()
     private let stopping = Atomic<Bool>(false)
     private let threads = Mutex<[WorkerThread]>([])
-    private static let checkNanoseconds: UInt64 = 1_000_000_000
+    private let checkNanoseconds: UInt64
+    private let isCheckRequested = Atomic<Bool>(false)
     /// The minimum time between the beginnings of two scans.
     private static let scanDistanceNanoseconds: UInt64 = 5_000_000
     /// How long a process without a loop keeps its monitor, because it may soon get another loop.
@@ -72,18 +73,21 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
 
     /// - Parameters:
     ///   - processSinks: further sinks of each process, created with its first loop and closed with its watch.
+    ///   - checkNanoseconds: how often it is checked whether the processes still run.
     ///   - reportError: gets a line on what cannot be watched, and why.
     package init(
         table: SharedLoopTable,
         configuration: RemoteConfiguration,
         sink: any RecordSink,
         processSinks: @escaping @Sendable (ProcessContext) -> [any RecordSink] = { _ in [] },
+        checkNanoseconds: UInt64 = 1_000_000_000,
         reportError: @escaping @Sendable (String) -> Void
     ) {
         self.table = table
         self.configuration = configuration
         self.sink = sink
         self.processSinks = processSinks
+        self.checkNanoseconds = checkNanoseconds
         self.reportError = reportError
         relay = SharedLoopTableRelay(table: table, probe: probe) { [semaphore] in semaphore.post() }
     }
@@ -148,6 +152,13 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     package static func reopen(_ sink: any RecordSink) throws(SinkError) { try NonClosingSink(sink).reopen() }
 
     /// Writes a `begin` line for each stall in progress that had begun when the processes were asked to end. Any thread; waits
+    /// Checks now whether the processes still run, because one has exited: until it is noticed, a stall in it would continue. Any
+    /// thread; returns at once.
+    package func checkProcesses() {
+        isCheckRequested.store(true, ordering: .releasing)
+        semaphore.post()
+    }
+
     /// for watches that are just beginning or ending.
     package func reportStalls(begunBefore time: MonotonicTime) {
         end.record(at: time)
@@ -187,7 +198,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
             let call = probe.present
             takeConfiguration()
             let now = clb_now_ns()
-            if now &- checked >= Self.checkNanoseconds {
+            if now &- checked >= checkNanoseconds || isCheckRequested.exchange(false, ordering: .acquiring) {
                 checked = now
                 table.checkClock()
                 endExitedProcesses()
@@ -203,7 +214,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
             let isIdle =
                 processes.isEmpty && unwatched.isEmpty && !slots.values.contains(where: \.isToBeTriedAgain)
                 && table.unfinishedClaims.isEmpty
-            _ = semaphore.wait(until: min(settlingDeadline, isIdle ? .max : checked &+ Self.checkNanoseconds))
+            _ = semaphore.wait(until: min(settlingDeadline, isIdle ? .max : checked &+ checkNanoseconds))
             // Any process with the table can trigger a scan at any time.
             let next = now &+ Self.scanDistanceNanoseconds
             if clb_now_ns() < next, !stopping.load(ordering: .acquiring) { SharedLoopTableRelay.sleep(until: next) }

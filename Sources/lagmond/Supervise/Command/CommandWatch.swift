@@ -135,6 +135,7 @@ final class CommandWatch: Sendable {
             switch next {
             case .finish(let end): return end
             case .restart(let delay):
+                tableWatch.checkProcesses()
                 if let end = pause(delay) { return end }
                 do throws(StartFailure) {
                     next = lifecycle.ended(waitForEnd(try startCommand(ownSession: ownSession)))

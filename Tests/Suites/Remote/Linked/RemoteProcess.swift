@@ -23,12 +23,14 @@ final class RemoteProcess {
     /// - Parameters:
     ///   - selection: which of its loops are watched.
     ///   - path: the table path passed to the program; the table's own path if nil.
+    ///   - checkNanoseconds: how often it is checked whether the program still runs.
     ///   - prepare: gets the table before anything is written to it.
     init(
         _ arguments: [String],
         program: String = "ForeignProbe",
         selection: LoopSelection = LoopSelection(),
         path: String? = nil,
+        checkNanoseconds: UInt64 = 1_000_000_000,
         prepare: (SharedLoopTable) throws -> Void = { _ in }
     ) throws {
         // Writing to an exited program must not end this process.
@@ -42,7 +44,8 @@ final class RemoteProcess {
         watch = SharedLoopTableWatch(
             table: table,
             configuration: RemoteConfiguration(configuration, selection: selection),
-            sink: sink
+            sink: sink,
+            checkNanoseconds: checkNanoseconds
         ) {
             Issue.record("\($0)")
         }

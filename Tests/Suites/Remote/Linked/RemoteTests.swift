@@ -62,6 +62,17 @@ internal import Testing
         #expect(line.functions().contains("handler_that_hangs"), "\(line.functions())")
     }
 
+    /// Until then the stall would last, and its record with it.
+    @Test func `an exited process is noticed when a check is requested`() throws {
+        let process = try RemoteProcess(["epoll", "hang"], checkNanoseconds: 600_000_000_000)
+        defer { process.end() }
+        #expect(eventually { process.watch.stallsInProgress == 1 })
+        kill(process.pid, SIGKILL)
+        #expect(eventually { kill(process.pid, 0) != 0 })
+        process.watch.checkProcesses()
+        #expect(try process.line("abandoned").functions().contains("handler_that_hangs"))
+    }
+
     /// There is one record, without the stopped time.
     @Test func `time that a process is stopped during a stall is excluded from the stall`() throws {
         let process = try RemoteProcess(["epoll", "hang"])
