@@ -42,6 +42,9 @@ final class RunOutput: Sendable {
         RunSummary(statistics, kept: sink.keptLines, lost: sink.takeAbandonedLines(), stops: StopTimes.summary)
     }
 
+    /// Where the lines are, for the end of the summary; empty if there is none.
+    func place(_ statistics: StallMonitorStatistics) -> String { statistics.reported > 0 ? "; lines in \(sink.name)" : "" }
+
     func close() {
         stopServing()
         sink.close()

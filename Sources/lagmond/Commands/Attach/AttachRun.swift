@@ -27,7 +27,8 @@ struct AttachRun {
         reader.report()
         for process in subject.processes { process.watch.stop() }
         output.close()
-        Diagnostics.report("\(output.summary(subject.statistics))")
+        let loops = subject.processes.reduce(0) { $0 + $1.watch.begunLoops }
+        Diagnostics.report("\(output.summary(subject.statistics)); watched loops: \(loops)")
         Diagnostics.flush()
     }
 

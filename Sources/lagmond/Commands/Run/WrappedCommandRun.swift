@@ -56,7 +56,7 @@ struct WrappedCommandRun {
         Diagnostics.report(
             "\(output.summary(statistics)); watched loops: \(watch.begunLoops)"
                 + (watch.lacksSlots ? " (not all: the table was full)" : "")
-                + (statistics.stalls > 0 ? "; lines in \(output.sink.name)" : "")
+                + output.place(statistics)
         )
         // Processes that should be watched keep running unwatched.
         let isUnwatched = settings.requiresWatch && daemons != nil && !end.isFailure

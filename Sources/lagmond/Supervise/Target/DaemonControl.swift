@@ -198,8 +198,7 @@ struct DaemonControl {
         changes.sync {}
         output.close()
         let statistics = list.statistics
-        let place = statistics.stalls > 0 ? "; lines in \(output.sink.name)" : ""
-        Diagnostics.report("\(output.summary(statistics))\(place)")
+        Diagnostics.report("\(output.summary(statistics))\(output.place(statistics))")
         Diagnostics.flush()
         _exit(isFailure ? ExitStatus.targetFailed : ExitStatus.success)
     }

@@ -204,6 +204,7 @@ struct SurroundingsTests {
             let run = try LagmondProcess(["run", "--", ProbeRun.probe, "stall"], in: directory)
             #expect(run.wait() == 0)
             #expect(access(directory.file("lagmond-stalls.jsonl"), F_OK) != 0)
+            #expect(!run.errors.contains("lines in"), "\(run.errors)")
             let text = "cannot create lagmond-stalls.jsonl: every user can write to the folder: stalls will not be written"
             #expect(run.errors.contains(text), "\(run.errors)")
             let options = ["run", "--output", "lagmond-stalls.jsonl", "--", ProbeRun.probe, "stall"]

@@ -32,6 +32,7 @@ struct UnseenLoopTests {
         running.send("\n")
         let end = try watch.end()
         #expect(end.status == 0 && !end.errors.contains("watching "), "\(end.errors)")
+        #expect(end.errors.contains("; watched loops: 0\n"), "\(end.errors)")
         #expect(try running.end().status == 0)
     }
 
@@ -61,7 +62,8 @@ struct UnseenLoopTests {
                 let expected = options.isEmpty ? "its goroutines are not watched" : "watching main of served"
                 _ = try watch.complaint(containing: expected)
                 running.send("\n")
-                #expect(try watch.end().status == 0)
+                let end = try watch.end()
+                #expect(end.status == 0 && end.errors.contains("; watched loops: \(options.isEmpty ? 0 : 1)\n"), "\(end.errors)")
                 #expect(try running.end().status == 0)
                 let lines = text(of: output)
                 #expect(lines.contains("handler_that_waits_for_a_lock") == !options.isEmpty, "\(lines)")
