@@ -79,6 +79,7 @@ internal import Testing
             #expect(mkfifo(directory.file("pipe"), 0o600) == 0)
             let lagmond = try LagmondProcess([option, "pipe", "--duration", "1"], in: directory)
             #expect(lagmond.wait() == expected, "\(lagmond.errors)")
+            #expect(lagmond.errors.contains("a pipe without a reader") == (option == "--output"), "\(lagmond.errors)")
         }
     }
 
@@ -101,6 +102,17 @@ internal import Testing
     func `a command given without the two dashes gets a hint with the right command line`(arguments: [String], line: String?) {
         let hint = Lagmond.forgottenDashes(arguments)
         #expect(hint?.components(separatedBy: "a program: ").last == line, "\(hint ?? "")")
+    }
+
+    @Test(
+        arguments: [
+            (["run", "--output", "x", "--", "echo", "1", "--", "2"], ["run", "--output", "x", "--", "echo"]),
+            (["--", "echo", "1"], ["--", "echo"]),
+            (["run", "--"], ["run", "--"]), (["top", "--", "a", "b"], ["top", "--", "a", "b"]), ([], []),
+        ] as [([String], [String])]
+    )
+    func `the arguments of a command that is run are not parsed`(arguments: [String], expected: [String]) {
+        #expect(Lagmond.partToParse(arguments) == expected)
     }
 
     @Test func `a negative number is read as a value and refused as out of bounds`() throws {
