@@ -58,6 +58,7 @@ final class RunControl: Sendable {
     private func exitProcess() -> Never {
         WorkloadChild.kill()
         Diagnostics.report("\(output.summary(monitor.statistics))")
+        Diagnostics.flush()
         _exit(ExitStatus.success)
     }
 

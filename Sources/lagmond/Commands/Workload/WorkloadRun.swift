@@ -9,6 +9,7 @@ struct WorkloadRun {
     /// Runs the main thread's loop. Returns only by throwing: a normal end exits the process (``RunControl``).
     /// - Throws: ``StartFailure`` before anything has started.
     func execute(_ signals: StopSignals) throws(StartFailure) -> Never {
+        Diagnostics.beginQueueing()
         let loop = ObservedRunLoop.main
         let output = RunOutput(settings, sink: try settings.openOutput(), loops: [.init(loop: loop.name)])
         let truth = try openTruth()

@@ -42,6 +42,18 @@ struct StandingReaderTests {
         }
     }
 
+    @Test func `a run without a command ends in time although stderr is not read`() throws {
+        try withFolder { folder in
+            let file = folder + "/c.json"
+            try Data(#"{"duration_s": 1, "workload": {"steps": [{"kind": "sleep"}]}}"#.utf8).write(to: URL(fileURLWithPath: file))
+            let process = try Self.run(["--config", file, "--output", "/dev/full"])
+            let hasEnded = eventually { !process.isRunning }
+            if !hasEnded { kill(process.processIdentifier, SIGKILL) }
+            process.waitUntilExit()
+            #expect(hasEnded && process.terminationStatus == 0)
+        }
+    }
+
     @Test func `a run with targets exits on a signal although stderr is not read`() throws {
         try withFolder { folder in
             let file = folder + "/c.json"
