@@ -6,9 +6,8 @@ package import LagCapture
 ///
 /// A sample represents the time since the one before it; the last one also the time after it. (Not the time around it: the longer
 /// the stack before was the same, the later a sample comes, so it would get more than its share.) If the thread slept at one of
-/// two samples and was awake at the other, its sleep in between is known, and each gets its own part. If it was awake at both, the
-/// time that it waited for a processor in between is nobody's: where a thread is when it loses its processor, or wakes without
-/// one, is chance. The time before the first sample is shared, see ``UnsampledStart``.
+/// two samples and was awake at the other, its sleep in between is known, and each gets its own part. The time before the first
+/// sample is shared, see ``UnsampledStart``.
 ///
 /// If there are more different stacks than places, the lightest is evicted; its time is in ``lostNanoseconds``.
 package final class StackTally {
@@ -112,26 +111,19 @@ package final class StackTally {
     }
 
     /// A sample with a stack, or (`nil`) one that only shows that the thread sleeps. Allocates nothing.
-    /// - Parameters:
-    ///   - slept: how long the thread slept since the sample before; nil: not known.
-    ///   - waited: how long it waited for a processor since then, or since the stall began.
+    /// - Parameter slept: how long the thread slept since the sample before; nil: not known.
     /// - Returns: where it is kept, whether it is the same as the one before, and whether it is there for the first time.
     package func add(
         _ outcome: CaptureOutcome,
         _ stack: FrameBuffer?,
         key: UInt64,
         at now: UInt64,
-        slept: UInt64? = nil,
-        waited: UInt64? = nil
+        slept: UInt64? = nil
     ) -> (index: Int, isSame: Bool, isNew: Bool) {
         sampleCount += 1
         if outcome.isCollecting { collectingCount += 1 }
         var gap = now.saturatingDifference(latestNanoseconds)
         latestNanoseconds = max(latestNanoseconds, now)
-        // (Linux 6.18 counts some sleep as run delay.)
-        if let waited, outcome.state.isAsleep == false, latest.map({ stacks[$0].outcome.state.isAsleep == false }) ?? true {
-            gap = gap.saturatingDifference(waited)
-        }
         if let latest, stacks[latest].key == key {
             stacks[latest].weightNanoseconds += gap
             stacks[latest].count += 1

@@ -94,13 +94,6 @@ struct UsageMeter {
         woke = .max
     }
 
-    /// The scheduler's figures at the latest reading before the stall in progress, or at its first one.
-    var timesAtBegin: ThreadTimes? {
-        guard let stalled, let anchor = stalled == .callout ? callout : wake else { return nil }
-        let reading = anchor.before?.runDelay == nil ? anchor.after : anchor.before ?? anchor.after
-        return reading.runDelay.map { ThreadTimes(cpuNanoseconds: reading.cpu, runDelayNanoseconds: $0) }
-    }
-
     /// Fewer than from one wake to the next, for any kind of loop.
     private static let activitiesOfOneWake: UInt64 = 2
 

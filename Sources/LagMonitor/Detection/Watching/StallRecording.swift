@@ -11,10 +11,8 @@ struct StallRecording {
     let episode: Int?
     /// The thread's state at the first sign, or when its stack was last sampled; nil if that does not apply to this stall.
     var earlier: ThreadState?
-    /// The scheduler's figures when the stack was last sampled, or when the stall began.
+    /// The scheduler's figures when the stack was last sampled.
     var timesAtLastSample: ThreadTimes?
-    /// The same when a sample was requested that has not been answered.
-    var timesAtRequest: ThreadTimes?
     var backoff = StackSamplingBackoff()
     /// When the stack is sampled next; `.max`: not again.
     var nextSampleNanoseconds: UInt64 = .max

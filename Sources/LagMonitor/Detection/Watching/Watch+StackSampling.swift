@@ -126,24 +126,11 @@ extension Watch {
         guard outcome.method != .none else {
             // A sample that failed may cost as much the next time.
             recordGap(isSame: true, at: now)
-            guard outcome.state == .asleep else {
-                if outcome.failure == .signalTimedOut, cold.pointee.recording?.timesAtRequest == nil {
-                    cold.pointee.recording?.timesAtRequest = ThreadTimes(tid: target.tid, process: target.process)
-                }
-                return episode.tally.recordFailure(outcome)
-            }
-            let slept = timeSinceLastSample(episode.tally, at: now)?.slept
-            return services.recordSleep(outcome, of: target, in: episode, at: now, slept: slept)
+            guard outcome.state == .asleep else { return episode.tally.recordFailure(outcome) }
+            return services.recordSleep(outcome, of: target, in: episode, at: now, slept: timeAsleep(episode.tally, at: now))
         }
-        let time = timeSinceLastSample(episode.tally, at: now)
-        let place = episode.tally.add(
-            outcome,
-            services.scratch,
-            key: services.key(of: outcome),
-            at: now,
-            slept: time?.slept,
-            waited: time?.waited
-        )
+        let slept = timeAsleep(episode.tally, at: now)
+        let place = episode.tally.add(outcome, services.scratch, key: services.key(of: outcome), at: now, slept: slept)
         recordGap(isSame: place.isSame, at: now)
         guard case .waiting(let call) = outcome.state else { return }
         services.describe(call, of: target, in: episode, place.index, isNew: place.isNew) { isStillStalled(kind, as: reading) }
@@ -173,15 +160,13 @@ extension Watch {
         cold.pointee.recording?.nextSampleNanoseconds = isMoving ? next.nextTick(ofInterval: hot.pointee.tickNanoseconds) : next
     }
 
-    /// How long the thread slept since the sample before, and how long it waited for a processor.
-    private func timeSinceLastSample(_ tally: StackTally, at now: UInt64) -> (slept: UInt64, waited: UInt64)? {
+    /// How long the thread slept since the sample before.
+    private func timeAsleep(_ tally: StackTally, at now: UInt64) -> UInt64? {
         let earlier = cold.pointee.recording?.timesAtLastSample
         let times = ThreadTimes(tid: cold.pointee.target.tid, process: services.capture.process)
         cold.pointee.recording?.timesAtLastSample = times
-        cold.pointee.recording?.timesAtRequest = nil
         guard let earlier, let times else { return nil }
-        let length = now.saturatingDifference(tally.latestNanoseconds)
-        return (times.slept(since: earlier, in: length), times.since(earlier).runDelayNanoseconds)
+        return times.slept(since: earlier, in: now.saturatingDifference(tally.latestNanoseconds))
     }
 
     /// Whether the loop is still in the same stall as at `reading`, so that a stack captured meanwhile belongs to it.

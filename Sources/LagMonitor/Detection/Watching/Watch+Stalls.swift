@@ -89,8 +89,7 @@ extension Watch {
                 sinceNanoseconds: interval.since,
                 activity: reading.activity,
                 episode: number,
-                earlier: cold.pointee.earlier,
-                timesAtLastSample: cold.pointee.unpinned == nil ? cold.pointee.usage.timesAtBegin : nil
+                earlier: cold.pointee.earlier
             )
         )
         // Before the capture, which takes time: if the stall ends meanwhile, its end is known exactly.

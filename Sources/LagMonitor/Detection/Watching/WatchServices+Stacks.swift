@@ -114,13 +114,8 @@ extension WatchServices {
                 if isRemote { watch.recordRunning(true, late.outcome, in: queue.episodes[episode], at: late.asked) }
                 var outcome = late.outcome
                 watch.addAsyncCallers(toLate: &outcome)
-                let times = recording.timesAtRequest
-                var waited: UInt64?
-                if let times, let earlier = recording.timesAtLastSample { waited = times.since(earlier).runDelayNanoseconds }
-                let tally = queue.episodes[episode].tally
-                _ = tally.add(outcome, scratch, key: key(of: outcome), at: late.asked, waited: waited)
-                cold.pointee.recording?.timesAtLastSample = times
-                cold.pointee.recording?.timesAtRequest = nil
+                _ = queue.episodes[episode].tally.add(outcome, scratch, key: key(of: outcome), at: late.asked)
+                cold.pointee.recording?.timesAtLastSample = nil
             }
             index += 1
         }
