@@ -96,8 +96,16 @@ final class MemoryCopy: @unchecked Sendable {
     /// Whether to continue searching for data to copy: leaves enough time to copy it.
     var mayLookOn: Bool { isOpen && Self.processorNanoseconds() < halfTime }
 
-    /// Copies these bytes as far as they can be read, in one piece.
-    func prefetch(_ address: UInt64, _ count: Int) { _ = fetch(address, count, isWhole: false) }
+    /// Copies these bytes as far as they can be read: in one piece, or one for each run of pages that are in memory.
+    func prefetch(_ address: UInt64, _ count: Int) {
+        var (address, count) = (address, count)
+        while let got = fetch(address, count, atLeast: 0)?.count, got < count {
+            // The next page is not there.
+            let skipped = got + Self.pageBytes - Int((address &+ UInt64(got)) % UInt64(Self.pageBytes))
+            guard skipped < count else { return }
+            (address, count) = (address &+ UInt64(skipped), count - skipped)
+        }
+    }
 
     /// Copies `count` bytes, rounded to words, from each of these addresses if readable, in order: with one system call for many.
     func prefetch(_ places: [UInt64], _ count: Int) {
@@ -129,8 +137,7 @@ final class MemoryCopy: @unchecked Sendable {
     func bytes(_ address: UInt64, _ count: Int) -> UnsafeRawBufferPointer? {
         guard count > 0, count <= Self.capacityBytes else { return nil }
         if let start = find(address, count) { return UnsafeRawBufferPointer(start: start, count: count) }
-        guard let offset = fetch(address, count, isWhole: true) else { return nil }
-        return UnsafeRawBufferPointer(start: buffer + offset, count: count)
+        return fetch(address, count, atLeast: count)
     }
 
     /// A number of any width.
@@ -166,28 +173,30 @@ final class MemoryCopy: @unchecked Sendable {
         return piece.count - skipped >= count ? piece.offset + skipped : nil
     }
 
-    private func fetch(_ address: UInt64, _ count: Int, isWhole: Bool) -> Int? {
+    /// - Returns: as many of the bytes as are in memory; nil if there is no room for more, or if they cannot be read.
+    private func fetch(_ address: UInt64, _ count: Int, atLeast least: Int) -> UnsafeRawBufferPointer? {
         guard hasRoom, count > 0, count <= Self.capacityBytes - used, address != 0 else { return nil }
         reads += 1
         let ready = readyBytes(address, count)
-        guard ready > 0, ready == count || !isWhole else { return nil }
+        guard ready >= least else { return nil }
+        guard ready > 0 else { return UnsafeRawBufferPointer(start: nil, count: 0) }
         let got = Int(cll_memory_read(process, address, buffer + used, ready))
-        guard got > 0, got == count || !isWhole else { return nil }
+        guard got > 0, got >= least else { return nil }
         pieces.append(Piece(address: address, count: got, offset: used))
         lastHit = pieces.count - 1
         // Words stay aligned.
         defer { used += min((got + 15) & ~15, Self.capacityBytes - used) }
-        return used
+        return UnsafeRawBufferPointer(start: buffer + used, count: got)
     }
 
     /// How many of these bytes can be read without a wait.
     private func readyBytes(_ address: UInt64, _ count: Int) -> Int {
         var address = address
-        guard count > Self.pageBytes else { return cll_memory_ready_pieces(process, &address, count, 1) == 1 ? count : 0 }
+        if count <= Self.pageBytes, cll_memory_ready_pieces(process, &address, count, 1) == 1 { return count }
         // To the end of its first page, then page by page.
-        let first = Self.pageBytes - Int(address % UInt64(Self.pageBytes))
-        let pages = stride(from: 0, to: count - first, by: Self.pageBytes).map { address &+ UInt64(first + $0) }
+        let first = min(count, Self.pageBytes - Int(address % UInt64(Self.pageBytes)))
         guard cll_memory_ready_pieces(process, &address, first, 1) == 1 else { return 0 }
+        let pages = stride(from: 0, to: count - first, by: Self.pageBytes).map { address &+ UInt64(first + $0) }
         let ready = pages.withUnsafeBufferPointer { cll_memory_ready_pieces(process, $0.baseAddress, 1, $0.count) }
         return min(count, first + ready * Self.pageBytes)
     }

@@ -43,9 +43,14 @@ struct MemoryCopyTests {
         #expect(copy.load(place(3), as: UInt8.self) == nil && copy.load(place(4), as: UInt8.self) == 5)
         // Across the end of a page.
         #expect(copy.bytes(place(2, page - 4), 8) == nil && copy.bytes(place(1, page - 4), 8) != nil)
-        // A long piece ends there; a whole one is absent.
+        // A long piece has a gap there, or begins after it; a whole one is absent.
         copy.prefetch(place(0, 100), 10 * page)
-        #expect(copy.holds(place(0, 100), 3 * page - 100) && !copy.holds(place(2, page - 8), 9))
+        #expect(copy.holds(place(0, 100), 3 * page - 100) && !copy.holds(place(2, page - 8), 9) && copy.holds(place(6), page))
+        copy.open(nil, within: 1_000_000_000)
+        copy.prefetch(place(2, page - 16), 32)
+        #expect(copy.holds(place(2, page - 16), 16))
+        copy.prefetch(place(3, 100), page + 200)
+        #expect(copy.holds(place(4), 300) && !copy.holds(place(3, page - 1), 1) && !copy.holds(place(4), 301))
         #expect(copy.bytes(place(2), 2 * page) == nil)
         // Others of many places are read.
         copy.open(nil, within: 1_000_000_000)
