@@ -57,7 +57,9 @@ extension StallMonitor {
             ticks: helpers?.ticks,
             ticker: helpers?.ticker,
             mirror: engine.isOwn ? BeaconMirror(of: loop, named: name) : nil,
-            now: clb_now_ns()
+            now: clb_now_ns(),
+            // An earlier watch may have reported it. A process that is watched from outside always began earlier.
+            ignoresEarlier: engine.isOwn
         )
         guard index != nil else {
             helpers?.ticker.cancel()

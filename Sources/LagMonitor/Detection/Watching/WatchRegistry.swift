@@ -77,6 +77,7 @@ package final class WatchRegistry: @unchecked Sendable {
     ///   - ticker: makes the loop tick into `ticks`; cancelled with the watch.
     ///   - mirror: paused and released with the watch.
     ///   - now: the beginning of the rules' grace period.
+    ///   - ignoresEarlier: whether what the loop began before `now` counts only from `now` on.
     /// - Returns: the entry's index; nil if the registry is full.
     package func add(
         _ loop: any ObservableLoop,
@@ -86,13 +87,14 @@ package final class WatchRegistry: @unchecked Sendable {
         ticks: TickCell? = nil,
         ticker: (any LoopTicker)? = nil,
         mirror: BeaconMirror? = nil,
-        now: UInt64 = 0
+        now: UInt64 = 0,
+        ignoresEarlier: Bool = false
     ) -> Int? {
         let target = loop.thread
         let candidate = loop as? any CandidateLoop
         let waits = (loop as? any ExaminableLoop)?.waits ?? .rests
         if let callout = rules.callout { clb_beacon_limit(loop.beacon.raw, callout.thresholdNanoseconds) }
-        let ignoreBefore = rules.graceNanoseconds > 0 ? now.saturatingSum(rules.graceNanoseconds) : 0
+        let ignoreBefore = ignoresEarlier || rules.graceNanoseconds > 0 ? now.saturatingSum(rules.graceNanoseconds) : 0
         let process = target.process == getpid() ? nil : target.process
         // For an unpinned loop it would soon be another thread's.
         let isOneThread = target.tid != 0 && !(loop is any UnpinnedLoop)
