@@ -184,7 +184,7 @@ public final class StallMonitor: Sendable {
             _ = sleepSemaphore.wait(until: clb_now_ns() + 1_000_000)
             drained = !parts.registry.holds(anythingOf: core)
         }
-        core.recordPauses(parts.watchdog.processPauses)
+        core.recordPauses(parts.pauses)
         core.close(announcing: drained)
         if drained { state.withLock { $0.unfinished = nil } }
         if wantsContexts { clb_contexts_unwant() }
@@ -273,7 +273,7 @@ public final class StallMonitor: Sendable {
     /// The counts so far.
     public var statistics: StallMonitorStatistics {
         state.withLock { state in
-            if let pauses = state.parts?.watchdog.processPauses { core.recordPauses(pauses) }
+            if let pauses = state.parts?.pauses { core.recordPauses(pauses) }
             let registry = (state.parts ?? state.unfinished)?.registry
             var statistics = core.statistics(of: registry?.counters(of: core) ?? core.absorbed)
             statistics.tasksUnreadable = state.parts != nil && engine.isOwn && !TaskRuntime.isVerified

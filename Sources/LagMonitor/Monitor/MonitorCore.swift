@@ -133,7 +133,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         return statistics
     }
 
-    /// The process pauses that the watchdog has seen since it started; kept for after its end.
+    /// The process pauses that were noticed so far; kept for after the watchdog's end.
     func recordPauses(_ pauses: ProcessPauses) {
         shared.withLock { $0.pauses = StallMonitorStatistics.Pauses(pauses) }
     }

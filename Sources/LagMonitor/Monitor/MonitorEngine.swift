@@ -41,6 +41,11 @@ final class MonitorEngine: Sendable {
         fileprivate let pingThread: PingThread
         /// The threads of pools; nil for another process.
         let workers: LatePoolWatch?
+        /// What the watchdogs before this one noticed.
+        fileprivate let earlierPauses: ProcessPauses
+
+        /// The time in which the process could not run, since the first monitor started.
+        var pauses: ProcessPauses { earlierPauses + watchdog.processPauses }
 
         /// Starts the thread that sends pings, if it does not run yet. It exists only when a loop needs it.
         func startPings() throws(StallMonitorError) {
@@ -59,6 +64,7 @@ final class MonitorEngine: Sendable {
     private struct State {
         var parts: Parts?
         var users = 0
+        var pauses = ProcessPauses()
     }
 
     private let state = PthreadMutex(State())
@@ -69,7 +75,7 @@ final class MonitorEngine: Sendable {
     /// Adds a user. Starts the threads for the first user; returns when stalls will be found.
     func acquire() throws(StallMonitorError) -> Parts {
         try state.withLock { state throws(StallMonitorError) in
-            if state.parts == nil { state.parts = try start() }
+            if state.parts == nil { state.parts = try start(after: state.pauses) }
             state.users += 1
             return state.parts!
         }
@@ -83,6 +89,7 @@ final class MonitorEngine: Sendable {
             state.parts = nil
             parts.watchdog.stop()
             let hasEnded = parts.threads[1].join(until: clb_now_ns() + Self.joinNanoseconds)
+            state.pauses = parts.pauses
             parts.relay.stop()
             parts.workers?.stop(until: clb_now_ns() + Self.joinNanoseconds)
             // It may hang in a loop's ping function; then it is left behind.
@@ -96,7 +103,7 @@ final class MonitorEngine: Sendable {
         }
     }
 
-    private func start() throws(StallMonitorError) -> Parts {
+    private func start(after earlierPauses: ProcessPauses) throws(StallMonitorError) -> Parts {
         let capture: ThreadCapture
         do throws(CaptureUnavailable) {
             capture = try ThreadCapture(
@@ -147,7 +154,8 @@ final class MonitorEngine: Sendable {
                     relay: relay,
                     threads: [reporting, watching],
                     pingThread: PingThread(),
-                    workers: workers
+                    workers: workers,
+                    earlierPauses: earlierPauses
                 )
             } catch {
                 reporter.stop()

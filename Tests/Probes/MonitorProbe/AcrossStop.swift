@@ -57,5 +57,9 @@ enum AcrossStop {
         let pauses = monitor.statistics.pauses
         if pauses.processPauses == 0 || pauses.paused < .milliseconds(800) { Probe.fail("\(pauses)") }
         monitor.stop()
+        // Another watchdog, and the same process.
+        try monitor.start()
+        if monitor.statistics.pauses.paused < pauses.paused { Probe.fail("\(monitor.statistics)") }
+        monitor.stop()
     }
 }

@@ -16,6 +16,18 @@ package struct ProcessPauses: Sendable, Equatable {
     package var clockSteps: UInt64 = 0
 
     package init() {}
+
+    /// Those of two periods.
+    package static func + (first: ProcessPauses, second: ProcessPauses) -> ProcessPauses {
+        var sum = first
+        sum.processPauses += second.processPauses
+        sum.pausedNanoseconds += second.pausedNanoseconds
+        sum.throttledNanoseconds += second.throttledNanoseconds
+        sum.suspensions += second.suspensions
+        sum.suspendedNanoseconds += second.suspendedNanoseconds
+        sum.clockSteps += second.clockSteps
+        return sum
+    }
 }
 
 /// The pauses; the watchdog writes them and any thread may read them.
