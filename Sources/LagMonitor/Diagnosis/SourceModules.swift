@@ -48,7 +48,7 @@ package struct SourceModules: Sendable, Hashable {
     private static let maximumModules = 4096
 
     /// Reads the modules of an executable; none if it cannot be read.
-    init(inFile path: String) {
+    package init(inFile path: String) {
         self.init()
         // What Cargo installs comes from a registry itself.
         let program = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.index(after: $0)...]) } ?? path
@@ -158,7 +158,8 @@ package struct SourceModules: Sendable, Hashable {
         return parents.contains { name.hasPrefix($0) }
     }
 
-    /// The folder of a module: of `swift-nio/Sources/NIOCore/…` the third, of `GRDB.swift/GRDB/…` the second.
+    /// The folder of a module: of `swift-nio/Sources/NIOCore/…` the third, of `GRDB.swift/GRDB/…` the second, of
+    /// `BigInt/Sources/Addition.swift` the first: a package's only module, which usually has the package's name.
     private static func module(in path: Slice<UnsafeRawBufferPointer>) -> String? {
         var components: [String] = []
         var component: [UInt8] = []
@@ -179,6 +180,6 @@ package struct SourceModules: Sendable, Hashable {
         }
         guard components.count >= 2 else { return nil }
         guard sourceFolders.contains(components[1]) else { return components[1] }
-        return components.count >= 3 ? components[2] : nil
+        return components[components.count >= 3 ? 2 : 0]
     }
 }
