@@ -62,6 +62,10 @@ struct SymbolTableSearch {
     private var unsized: [Candidate?]
     /// For each address, the last start of any function in the gap before it.
     private var lastStart: [UInt64?]
+    /// Where `main` begins, if the linker defined it as another name of a function, and so without a size. SwiftPM has the main
+    /// function of a module `Shop` compiled as `Shop_main`.
+    private var mainStart: UInt64?
+    private static let main = Array("main".utf8)
 
     /// - Parameter addresses: in ascending order, each once.
     init(addresses: [UInt64]) {
@@ -127,6 +131,7 @@ struct SymbolTableSearch {
             lastStart[first] = max(lastStart[first] ?? 0, start)
             var entry = Entry(start: start, section: section, isLocal: isLocal, size: size, nameOffset: piece.u32(base))
             if size == 0 {
+                if !isLocal, Self.name(at: entry.nameOffset, file, strings) == Self.main { mainStart = start }
                 // It extends to the next function. A table with only exported ones does not show where that is.
                 guard !isPartial else { continue }
                 offer(&entry, file, strings, current: &unsized[first])
@@ -203,7 +208,7 @@ struct SymbolTableSearch {
             found.append(
                 Found(
                     address: address,
-                    rawName: name.plainest,
+                    rawName: candidate.start == mainStart ? Self.main : name.plainest,
                     otherNames: name.others,
                     start: candidate.start,
                     size: candidate.size

@@ -158,6 +158,16 @@ struct SymbolTableTests {
         #expect(names == ["checksum+15", "mix+0", "mix+16", "sized+8", nil])
     }
 
+    /// SwiftPM's names.
+    @Test(arguments: [false, true]) func `a main function that was compiled by another name is main`(isPartial: Bool) throws {
+        let symbols = [
+            Symbol(name: "Shop_main", value: 0x1100, size: 0x20), Symbol(name: "main", value: 0x1100, size: 0),
+            Symbol(name: "ls_main", value: 0x1200, size: 0x20),
+        ]
+        let names = try resolve(symbols, at: [0x1100, 0x1110, 0x1210], tableType: isPartial ? 11 : 2, textFlags: 4)
+        #expect(names == ["main+0", "main+16", "ls_main+16"])
+    }
+
     @Test func `in a table of exported symbols one without a size is not used`() throws {
         let symbols = [Symbol(name: "crc", value: 0x1100, size: 0), Symbol(name: "next", value: 0x1200, size: 8)]
         #expect(try resolve(symbols, at: [0x1140, 0x1204], tableType: 11, textFlags: 4) == [nil, "next+4"])
