@@ -215,8 +215,6 @@ public final class OTLPSink: ReturningSink, LossExplainingSink {
     public func takeAbandonedNotices() -> [Notice] {
         state.withLock { state in
             defer { state.unreportedNotices = [] }
-    package var lossReason: String? { state.withLock { $0.lossReason } }
-
             return state.unreportedNotices
         }
     }
@@ -225,6 +223,7 @@ public final class OTLPSink: ReturningSink, LossExplainingSink {
 
     package func returnsUndelivered() { state.withLock { $0.isReturning = true } }
 
+    package var lossReason: String? { state.withLock { $0.lossReason } }
     package func takeReturned(all: Bool) -> ReturnedLines {
         state.withLock { state in
             if all { state.giveBack() }
