@@ -135,7 +135,7 @@ let package = Package(
         adapter("Concurrency", monitor),
         // Formats other than JSON lines; sockets, the journal, the spool.
         adapter("Delivery", cEdge + ["LagOutput"]),
-        adapter("OTLP", ["CLagOTLP", "LagModel", "LagOutput", "LagMonitorDelivery"]),
+        adapter("OTLP", ["CLagOTLP", "LagModel", "LagActivity", "LagOutput", "LagMonitorDelivery"]),
         adapter("TestKit", cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
         adapter("Logging", ["LagMonitor", logging]),
         adapter("Metrics", cEdge + ["LagMonitor", product("CoreMetrics", of: "swift-metrics", with: "Metrics")]),
@@ -212,7 +212,9 @@ let package = Package(
         suite(
             "LagOutputTests",
             "Output",
-            cEdge + ["LagOutput", "LagReader", "LagMonitorDelivery", "LagMonitorOTLP", "MonitorProbe", "lagmond", "lagfuzz"]
+            cEdge + [
+                "LagActivity", "LagOutput", "LagReader", "LagMonitorDelivery", "LagMonitorOTLP", "MonitorProbe", "lagmond", "lagfuzz",
+            ]
         ),
         suite(
             "LagMonitorTests",

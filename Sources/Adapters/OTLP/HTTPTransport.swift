@@ -2,6 +2,7 @@ internal import CLagOTLP
 internal import Dispatch
 internal import FoundationEssentials
 internal import Glibc
+internal import LagActivity
 
 /// Requests by libcurl: connections are kept, `https` is verified with the system's certificates, redirects are not followed.
 // Unchecked: `client` is created here and destroyed by `deinit`. Only blocks on `queue` make requests, one at a time, and each
@@ -32,7 +33,11 @@ final class HTTPTransport: OTLPTransport, @unchecked Sendable {
     deinit { if let client { clc_client_destroy(client) } }
 
     func post(_ body: Data, _ done: @escaping @Sendable (OTLPAnswer) -> Void) {
-        queue.async { done(self.answer(to: body)) }
+        queue.async {
+            // The receiver may be slow: a program that watches Dispatch's threads need not see that.
+            let answer = ExpectedBlocks.run { self.answer(to: body) }
+            done(answer)
+        }
     }
 
     func cancel() { if let client { clc_client_cancel(client) } }

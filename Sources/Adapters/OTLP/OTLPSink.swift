@@ -111,8 +111,8 @@ public final class OTLPSink: ReturningSink, LossExplainingSink {
     ///   - headers: sent with every request, for example for authorization.
     ///   - timeout: how long a request may take.
     ///   - rule: what is retried, and how often.
-    /// - Throws: ``SinkError/Reason/cannotOpen`` with EINVAL if `endpoint` is not such a URL, with ELIBACC if libcurl is not
-    ///   installed.
+    /// - Throws: ``SinkError/Reason/cannotOpen`` with EINVAL if `endpoint` is not such a URL or a header is not valid, with
+    ///   ELIBACC if libcurl is not installed.
     public convenience init(
         endpoint: String,
         headers: [String: String] = [:],
@@ -123,6 +123,9 @@ public final class OTLPSink: ReturningSink, LossExplainingSink {
         guard let url = Self.url(endpoint) else {
             let detail = "not a URL with a host and without a query (allowed: otlp:http://HOST:PORT, otlp:https://HOST/PATH)"
             throw SinkError(.cannotOpen, path: name, code: EINVAL, detail: detail)
+        }
+        if let obstacle = Self.obstacle(in: headers) {
+            throw SinkError(.cannotOpen, path: name, code: EINVAL, detail: obstacle)
         }
         if let obstacle = HTTPTransport.obstacle() {
             throw SinkError(.cannotOpen, path: name, code: ELIBACC, detail: obstacle)
@@ -220,10 +223,10 @@ public final class OTLPSink: ReturningSink, LossExplainingSink {
     }
 
     public var unsettledLines: Int { state.withLock { $0.waiting.count + $0.sending.count + $0.returned.lines.count } }
+    package var lossReason: String? { state.withLock { $0.lossReason } }
 
     package func returnsUndelivered() { state.withLock { $0.isReturning = true } }
 
-    package var lossReason: String? { state.withLock { $0.lossReason } }
     package func takeReturned(all: Bool) -> ReturnedLines {
         state.withLock { state in
             if all { state.giveBack() }
@@ -271,10 +274,10 @@ public final class OTLPSink: ReturningSink, LossExplainingSink {
     private func take(_ answer: OTLPAnswer, _ generation: UInt64) {
         state.withLock { state in
             guard generation == state.generation, !state.sending.isEmpty else { return }
+            state.lossReason = answer.lossReason
             // A line that is returned is not lost, however often it failed.
             let attempt = state.isReturning ? min(state.failures + 1, rule.attempts - 1) : state.attempt
             switch rule.verdict(on: answer, attempt: attempt, now: Date(), jitter: Double.random(in: 0..<1)) {
-            state.lossReason = answer.lossReason
             case .accepted(let rejected):
                 state.failures = 0
                 if rejected >= UInt64(state.sending.count) {

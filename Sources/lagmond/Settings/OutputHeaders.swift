@@ -1,3 +1,5 @@
+internal import LagMonitorOTLP
+
 /// `output.headers`: the headers of every request to an `otlp:` destination, as `name=value,name=value` (the form of
 /// `OTEL_EXPORTER_OTLP_HEADERS`).
 ///
@@ -18,15 +20,14 @@ struct OutputHeaders: Equatable {
             let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = Self.trimmed(parts[0])
             // Not shown: the text may be a secret.
-            guard parts.count == 2, Self.isName(name) else {
+            guard parts.count == 2, OTLPSink.isHeaderName(name) else {
                 throw ValidationError(reason: "a pair has no valid header name")
             }
             guard fields.keys.allSatisfy({ $0.lowercased() != name.lowercased() }) else {
                 throw ValidationError(reason: "\"\(name)\" is given twice")
             }
             let value = try Self.expanded(Self.trimmed(parts[1]), environment)
-            // A line end in a value would start another header.
-            guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f || $0 == 0x09 }) else {
+            guard OTLPSink.isHeaderValue(value) else {
                 throw ValidationError(reason: "the value of \"\(name)\" contains a control character")
             }
             fields[name] = value
@@ -67,14 +68,5 @@ struct OutputHeaders: Equatable {
         while let first = text.first, first == " " || first == "\t" { text.removeFirst() }
         while let last = text.last, last == " " || last == "\t" { text.removeLast() }
         return String(text)
-    }
-
-    /// A token of RFC 9110, section 5.6.2.
-    private static func isName(_ text: String) -> Bool {
-        !text.isEmpty
-            && text.utf8.allSatisfy { byte in
-                (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
-                    || "!#$%&'*+-.^_`|~".utf8.contains(byte)
-            }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LagActivity
 import LagOutput
 import Synchronization
 import TestSupport
@@ -18,10 +19,14 @@ private final class Server: Sendable {
     private let descriptor: Int32
     private let requests = Mutex<[Request]>([])
     private let answers: Mutex<[String]>
+    private let gate: DispatchSemaphore?
 
-    /// - Parameter answers: status lines with headers, one per request; then 200.
-    init(_ answers: [String]) throws {
+    /// - Parameters:
+    ///   - answers: status lines with headers, one per request; then 200.
+    ///   - gate: awaited before each answer.
+    init(_ answers: [String], gate: DispatchSemaphore? = nil) throws {
         self.answers = Mutex(answers)
+        self.gate = gate
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var name = sockaddr_in()
         name.sin_family = sa_family_t(AF_INET)
@@ -55,6 +60,7 @@ private final class Server: Sendable {
                 continue
             }
             requests.withLock { $0.append(request) }
+            gate?.wait()
             let answer = answers.withLock { $0.isEmpty ? "200 OK" : $0.removeFirst() }
             let text = "HTTP/1.1 \(answer)\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}"
             _ = text.withCString { send(connection, $0, strlen($0), Int32(MSG_NOSIGNAL)) }
@@ -92,6 +98,20 @@ private final class Server: Sendable {
         var rule = OTLPRetryRule()
         rule.firstDelay = .milliseconds(10)
         return rule
+    }
+
+    /// For a program that watches the threads of Dispatch.
+    @Test func `a thread that waits for the receiver is expected to block`() throws {
+        let gate = DispatchSemaphore(value: 0)
+        let server = try Server([], gate: gate)
+        defer { server.stop() }
+        let sink = try OTLPSink(endpoint: "http://127.0.0.1:\(server.port)", rule: rule)
+        try put(sink)
+        #expect(eventually { server.taken.count == 1 })
+        let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")
+        #expect(threads.contains { Int32($0).map(ExpectedBlocks.contains) ?? false })
+        gate.signal()
+        sink.close()
     }
 
     @Test func `a request follows the OTLP specification`() throws {

@@ -239,6 +239,15 @@ struct OTLPSinkTests {
     }
 
     @Test(arguments: [
+        (["a b": "x"], "\"a b\" is not the name of a header"), (["": "x"], "\"\" is not the name of a header"),
+        (["x-key": "a\r\nHost: b"], "the value of the header \"x-key\" contains a control character"),
+    ])
+    func `headers that would change the request are refused`(headers: [String: String], reason: String) {
+        let error = #expect(throws: SinkError.self) { try OTLPSink(endpoint: "http://h:1", headers: headers) }
+        #expect(error?.description == "cannot open otlp:http://h:1: \(reason)")
+    }
+
+    @Test(arguments: [
         ("http://u:secret@c:1/otlp", "otlp:http://c:1/otlp"), ("https://u@c", "otlp:https://c"),
         ("http://u:se%40cret@[::1]:1", "otlp:http://[::1]:1"), ("http://c/a@b", "otlp:http://c/a@b"),
         ("http://c:4318", "otlp:http://c:4318"), ("ftp://u:se/cret@c", "otlp:ftp://c"), ("u:secret@c", "otlp:c"),
