@@ -11,11 +11,12 @@
         /// import LagMonitor
         /// import LagMonitorConfiguration
         ///
-        /// let config = ConfigReader(provider: EnvironmentVariablesProvider())
-        /// let configuration = try StallMonitorConfiguration(config: config.scoped(to: "lagmonitor"))
+        /// let config = ConfigReader(provider: EnvironmentVariablesProvider()).scoped(to: "lagmonitor")
+        /// let configuration = try StallMonitorConfiguration(config: config)
         /// ```
         /// The keys are those of lagmond's configuration: `monitor.preset`, `monitor.interval_ms`, `service.name`, … The values
-        /// are checked as in lagmond. (A reader cannot list its sources' other keys, so an unknown key is not an error.)
+        /// are checked as in lagmond. (A reader cannot list its sources' other keys, so an unknown key is not an error, and `labels`
+        /// is one text, `team=shop,stage=prod`, or a list of such pairs.)
         ///
         /// - Throws: ``StallMonitor/StallMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value that is not allowed.
         public init(config: ConfigReader) throws(StallMonitorError) {
@@ -51,8 +52,10 @@
             var values: [String: JSONValue] = [:]
             for key in keys {
                 guard let value = value(of: key) else { continue }
-                guard key.validationError(for: value) == nil else {
-                    throw .invalidConfiguration(key: key.path, value: value.displayText, allowed: key.allowed)
+                if let reason = key.validationError(for: value) {
+                    // A value with several parts: which one it is.
+                    let shown = key.hasParts ? "\(value.displayText) (\(reason))" : value.displayText
+                    throw .invalidConfiguration(key: key.path, value: shown, allowed: key.allowed)
                 }
                 values[key.path] = value
             }

@@ -30,7 +30,10 @@ extension OutputSettings {
         case .journald(let path): sink = try parts().journal(path)
         case .stream(let address): sink = try parts().stream(address)
         case .otlp(let endpoint):
-            guard let otlp else { throw SinkError(.cannotOpen, path: destination.text, code: ENOTSUP) }
+            guard let otlp else {
+                let detail = "it needs OTLPSink of the product LagMonitorOTLP"
+                throw SinkError(.cannotOpen, path: destination.text, code: ENOTSUP, detail: detail)
+            }
             sink = try otlp(endpoint)
         }
         guard let spool else { return sink }

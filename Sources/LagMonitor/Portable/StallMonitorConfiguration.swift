@@ -90,9 +90,12 @@ public struct StallMonitorConfiguration: Sendable, Equatable {
         try SettingBounds.check("hang_after_ms", hangAfter, .zero...(.seconds(3600)), "0 to 1 h")
         try limits.validate()
         try recurrence?.validate()
-        if let unfinishedPath, unfinishedPath.isEmpty || unfinishedPath.utf8.contains(0) {
-            throw .invalidConfiguration(key: "unfinished_path", value: unfinishedPath, allowed: "a path")
-        }
+        try SettingBounds.check("unfinished_path", unfinishedPath, "a path")
+        try SettingBounds.check("service.name", serviceName, "a text that is not empty")
+        try SettingBounds.check("service.version", serviceVersion, "a text that is not empty")
+        // An empty prefix would be one of every function.
+        for prefix in inAppPrefixes { try SettingBounds.check("in_app_prefixes", prefix, "texts that are not empty") }
+        for prefix in notInAppPrefixes { try SettingBounds.check("not_in_app_prefixes", prefix, "texts that are not empty") }
         _ = try checkedLineLimits()
         _ = try checkedLabels()
         try SettingBounds.check("max_frames", maxFrames, 1...Self.frameCapacity, "1 to \(Self.frameCapacity)")

@@ -61,7 +61,11 @@ public struct OutputSettings: Sendable, Equatable {
         do throws(Destination.ValidationError) {
             destination = try Destination(text)
         } catch {
-            throw .invalidConfiguration(key: SettingKey.output.path, value: error.reason, allowed: Destination.allowed)
+            throw .invalidConfiguration(
+                key: SettingKey.output.path,
+                value: "not valid: \(error.reason)",
+                allowed: Destination.allowed
+            )
         }
         try self.init(destination, rotation: rotation)
     }

@@ -183,6 +183,14 @@ package struct SettingKey: Sendable {
         }
     }
 
+    /// Whether a value has several parts, one of which may be wrong.
+    package var hasParts: Bool {
+        switch form {
+        case .names, .texts, .patterns, .labels: true
+        default: false
+        }
+    }
+
     /// What is wrong with a value, or nil.
     package func validationError(for value: JSONValue) -> String? {
         switch (form, value) {

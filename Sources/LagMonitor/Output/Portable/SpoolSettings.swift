@@ -10,6 +10,7 @@ public struct SpoolSettings: Sendable, Equatable {
     /// The limit for the lines of one destination; what does not fit is refused, and counted as lost.
     public var maxBytes: Int
 
+    /// - Parameter maxBytes: 64 KiB to 16 GiB; of other values, the nearest of these.
     public init(folder: String, maxBytes: Int = Self.defaultBytes) {
         self.folder = folder
         self.maxBytes = min(max(maxBytes, Self.allowedBytes.lowerBound), Self.allowedBytes.upperBound)

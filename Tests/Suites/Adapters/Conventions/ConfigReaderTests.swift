@@ -76,6 +76,20 @@
             #expect(error?.description.hasPrefix(message) == true, "\(String(describing: error))")
         }
 
+        @Test(arguments: [
+            (
+                "MONITOR_RULES", "ping,spin",
+                "monitor.rules is \"ping,spin\" (unknown name \"spin\"), allowed is one or more of callout"
+            ),
+            ("LABELS", "loop=x", "labels is \"loop=x\" (the name \"loop\" is reserved), allowed is up to 16 pairs"),
+        ])
+        func `the wrong part of a list is reported`(name: String, value: String, message: String) {
+            let error = #expect(throws: StallMonitorError.self) {
+                try StallMonitorConfiguration(config: environment([name: value]))
+            }
+            #expect(error?.description.hasPrefix(message) == true, "\(String(describing: error))")
+        }
+
         @Test func `a value of the wrong type is reported with its key`() {
             let config = ConfigReader(provider: InMemoryProvider(values: ["monitor.interval_ms": 1.5]))
             let error = #expect(throws: StallMonitorError.self) { try StallMonitorConfiguration(config: config) }

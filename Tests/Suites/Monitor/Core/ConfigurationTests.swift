@@ -57,6 +57,15 @@ struct ConfigurationTests {
     @Test(arguments: [0, -1, 257])
     func `frame counts out of bounds are refused`(value: Int) { #expect(key { $0.maxFrames = value } == "max_frames") }
 
+    @Test func `empty texts are refused`() {
+        #expect(key { $0.unfinishedPath = "" } == "unfinished_path")
+        #expect(key { $0.serviceName = "" } == "service.name")
+        #expect(key { $0.serviceVersion = "" } == "service.version")
+        #expect(key { $0.inAppPrefixes = ["Shop", ""] } == "in_app_prefixes")
+        #expect(key { $0.notInAppPrefixes = ["\0"] } == "not_in_app_prefixes")
+        #expect(refusal { $0.serviceName = "" }?.description == "service.name is \"\", allowed is a text that is not empty")
+    }
+
     @Test func `limits out of bounds are refused`() {
         #expect(key { $0.limits.perFingerprint?.burst = 0 } == "limit_burst")
         #expect(key { $0.limits.perFingerprint?.interval = .zero } == "limit_interval_ms")
