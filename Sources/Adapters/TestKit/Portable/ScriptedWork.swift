@@ -4,7 +4,8 @@ public import LagMonitor
 public struct ScriptedWork: Sendable, Equatable {
     /// Why it takes so long.
     public var cause: StallRecord.Cause
-    /// The functions on the stack, innermost first; empty: no stack could be captured.
+    /// The functions on the stack, innermost first; empty: no stack could be captured. All count as the program's own, so the
+    /// first is the culprit.
     public var stack: [String]
     /// The measurements. If they are empty, the time is attributed to the cause.
     public var evidence: StallRecord.Evidence

@@ -23,6 +23,15 @@ enum ApplicationSnippets {
         RunLoop.main.run()
     }
 
+    static func ownLoop(_ monitor: StallMonitor, _ request: String, writeIndex: @escaping @Sendable () -> Void) throws {
+        @Sendable func respond(to request: String) {}
+
+        let worker = try KeepAliveThread(name: "index")
+        try monitor.watch(worker.loop)
+        worker.loop.add(RunLoopTimer(after: .seconds(1), interval: .seconds(60)) { _ in writeIndex() }, to: .common)
+        worker.loop.perform { respond(to: request) }
+    }
+
     static func asynchronous(serve: () async throws -> Void) async throws {
         let monitor = StallMonitor(sinks: [try DescriptorSink(descriptor: STDOUT_FILENO, name: "stdout")])
         try monitor.start()

@@ -1,6 +1,8 @@
 // The code shown in the article Conventions.md, compiled: SnippetTests.swift compares the two.
 import Dispatch
 import LagMonitor
+import LagMonitorDelivery
+import LagMonitorOTLP
 import LagMonitorTestKit
 import Synchronization
 import Testing
@@ -25,6 +27,17 @@ enum ConventionsSnippets {
         StallMonitor.startFromEnvironment(watching: [PingedQueue(.main)])
     }
 
+    static func sinks() throws -> [any RecordSink] {
+        let sinks: [any RecordSink] = [
+            try FileSink(path: "/var/log/shop/stalls.jsonl", rotation: .init(maxBytes: 10_000_000)),
+            FormattedSink(try FileSink(path: "/var/log/shop/stalls.ecs"), .ecs),
+            try JournalSink(),
+            try OTLPSink(endpoint: "http://collector:4318"),
+            try SpooledSink(StreamSink(.unix(path: "/run/vector.sock")), .init(folder: "/var/lib/shop/stalls")),
+        ]
+        return sinks
+    }
+
     #if Logging && Metrics
         static func logsAndMetrics(_ monitor: StallMonitor) {
             monitor.logStalls(to: Logger(label: "stalls"))
@@ -34,10 +47,11 @@ enum ConventionsSnippets {
     #endif
 
     #if Configuration && ServiceLifecycle
-        static func service(_ path: String) throws -> StallMonitorService {
-            let config = ConfigReader(provider: EnvironmentVariablesProvider())
-            let configuration = try StallMonitorConfiguration(config: config.scoped(to: "lagmonitor"))
-            let monitor = StallMonitor(configuration: configuration, sinks: [try FileSink(path: path)])
+        static func service() throws -> StallMonitorService {
+            let config = ConfigReader(provider: EnvironmentVariablesProvider()).scoped(to: "lagmonitor")
+            let configuration = try StallMonitorConfiguration(config: config)
+            let sinks = try OutputSettings(config: config).map { [try $0.makeSink()] } ?? []
+            let monitor = StallMonitor(configuration: configuration, sinks: sinks)
             let service = StallMonitorService(monitor, watching: [ObservedRunLoop.main])
             return service
         }
