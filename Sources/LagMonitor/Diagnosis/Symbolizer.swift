@@ -49,7 +49,8 @@ package struct Symbolizer: Sendable {
     }
     /// For the modules of past queries.
     private var linkedCode: [SymbolFiles.Module: LinkedCode] = [:]
-    private static let maximumLinkedCode = 256
+    static let maximumLinkedCode = 256
+    var copies: [SymbolFiles.Module: ModuleCopies] = [:]
     /// The number of passes over symbol tables; shows tests that the cache works.
     package private(set) var tablePasses = 0
 
@@ -83,6 +84,7 @@ package struct Symbolizer: Sendable {
         if replaced.contains(oneOf: queries, files) {
             cache.removeAll()
             linkedCode = [:]
+            copies = [:]
         }
         var unknown: [SymbolFiles.Module: Set<UInt64>] = [:]
         var returns: [SymbolFiles.Module: Set<UInt64>] = [:]
@@ -137,12 +139,15 @@ package struct Symbolizer: Sendable {
             start: found.start,
             size: found.size,
             isFolded: isFolded,
-            isOfRuntime: CompiledLibraries.holds(rawName, in: linked.languages ?? [])
+            isOfRuntime: Self.isStub(rawName) || CompiledLibraries.holds(rawName, in: linked.languages ?? [])
                 || linked.cLibrary?.holds(found.start, names: [rawName] + otherNames) == true
         )
         if let objects = linked.objects, ObjectFiles.saysOrigin(of: rawName) { symbol.origin = objects.origin(of: found.start) }
         return symbol
     }
+
+    /// What mold calls the jump to an imported function.
+    private static func isStub(_ name: String) -> Bool { name.hasSuffix("$plt") || name.hasSuffix("$pltgot") }
 
     /// Whether two names belong to one function: constructors and clones have the same simplified name, and C libraries also call
     /// `read` `__read`, `__libc_read` and `_IO_new_read`.

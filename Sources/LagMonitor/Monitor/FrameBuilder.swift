@@ -98,6 +98,7 @@ struct FrameBuilder {
                 let chain = tailCalls(captured, of: caller, before: next, module, rules)
                 for tailCall in chain.frames { frames.insert(tailCall, at: 0) }
                 called = chain.last
+                if let copy = inlinedCopy(captured, in: caller, module, rules) { frames.insert(copy, at: frames.count - 1) }
             }
             if let next {
                 if let start = next.start, next.module == module.path, called?.start == start {
@@ -153,10 +154,29 @@ struct FrameBuilder {
         return (frames, called)
     }
 
+    /// The frame of a function that was inlined around the call.
+    private mutating func inlinedCopy(
+        _ captured: FrameBuffer.Frame,
+        in caller: ResolvedFrame,
+        _ module: ModuleInfo,
+        _ rules: InAppRules
+    ) -> StallRecord.Frame? {
+        guard captured.isReturnAddress, caller.hasUnknownSource, !caller.lacksLines, let start = caller.start else { return nil }
+        let call = Self.query(captured.pc &- module.bias, module, isReturnAddress: true)
+        // A library that was linked into the program may have functions that nothing uses.
+        guard let copy = resolver.copy(around: call, in: start), copy.origin == caller.origin,
+            var frame = Self.tailCall(captured, module, copy, rules)
+        else { return nil }
+        frame.tailCall = nil
+        return frame
+    }
+
     private static func query(_ function: ResolvedFrame, _ module: ModuleInfo) -> SymbolQuery? {
-        function.start.map {
-            SymbolQuery(modulePath: module.path, buildID: module.buildID, offset: $0, isReturnAddress: false)
-        }
+        function.start.map { query($0, module, isReturnAddress: false) }
+    }
+
+    private static func query(_ offset: UInt64, _ module: ModuleInfo, isReturnAddress: Bool) -> SymbolQuery {
+        SymbolQuery(modulePath: module.path, buildID: module.buildID, offset: offset, isReturnAddress: isReturnAddress)
     }
 
     /// The called function with its source file. Nil if its module has lines, but none for this function: then it may be of a
@@ -198,14 +218,7 @@ struct FrameBuilder {
     /// One query for each frame that has a module.
     private static func queries(for captured: [FrameBuffer.Frame], in modules: [ModuleInfo?]) -> [SymbolQuery] {
         zip(captured, modules).compactMap { frame, module in
-            module.map {
-                SymbolQuery(
-                    modulePath: $0.path,
-                    buildID: $0.buildID,
-                    offset: frame.pc &- $0.bias,
-                    isReturnAddress: frame.isReturnAddress
-                )
-            }
+            module.map { query(frame.pc &- $0.bias, $0, isReturnAddress: frame.isReturnAddress) }
         }
     }
 

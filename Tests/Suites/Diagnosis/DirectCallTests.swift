@@ -88,5 +88,33 @@
             inside.offset += 1
             #expect(symbolizer.successor(of: inside) == nil)
         }
+
+        /// What mold calls the jump to an imported function.
+        private static let stub = """
+            __attribute__((noinline)) void stub(void) __asm__("usleep$plt");
+            void stub(void) { __asm__ volatile(""); }
+            int main(void) { stub(); return 0; }
+            """
+
+        @Test(.enabled(if: Compiler.c != nil))
+        func `a linker's jump to an imported function is not the program's own code`() throws {
+            let scratch = try ScratchDirectory()
+            _ = try scratch.write(Array(Self.stub.utf8), to: "shop.c")
+            try Compiler.run(try #require(Compiler.c), ["-O2", "shop.c", "-o", "shop"], in: scratch.path)
+            let table = try Compiler.run("/usr/bin/env", ["nm", "shop"], in: scratch.path).split(separator: "\n").map {
+                $0.split(separator: " ")
+            }
+            var symbolizer = Symbolizer(debugRoot: scratch.path)
+            for (name, isStub) in [("usleep$plt", true), ("main", false)] {
+                let line = try #require(table.first { $0.last == Substring(name) })
+                let query = SymbolQuery(
+                    modulePath: "\(scratch.path)/shop",
+                    buildID: "",
+                    offset: try #require(UInt64(line[0], radix: 16)),
+                    isReturnAddress: false
+                )
+                #expect(symbolizer.resolve([query])[0]?.isOfRuntime == isStub)
+            }
+        }
     }
 #endif
