@@ -15,7 +15,7 @@ static double rosenbrock_cost(unsigned n, const double *x, double *gr, void *d) 
     (void)gr;
     (void)d;
     double s = 0;
-    for (int r = 0; r < 60; r++)
+    for (int r = 0; r < 600; r++)
         for (unsigned i = 0; i + 1 < n; i++) {
             double a = 1 - x[i], b = x[i + 1] - x[i] * x[i];
             s += a * a + 100 * b * b + r * 1e-9;

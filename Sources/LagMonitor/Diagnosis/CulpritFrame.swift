@@ -22,6 +22,8 @@ package struct CulpritFrame: Sendable, Hashable {
     package var hidesInlined: Bool
     /// Whether its caller's instruction leads to it: false if a pointer called it, nil if that is not known.
     package var isCalledDirectly: Bool?
+    /// Whether a library called it that is not linked into its own module.
+    package var isCalledByLibrary: Bool
     /// Whether its line is known.
     package var hasLine: Bool
     /// A frame of a language with a runtime, which gave its name.
@@ -40,6 +42,7 @@ package struct CulpritFrame: Sendable, Hashable {
         isDoubtful: Bool = false,
         hidesInlined: Bool = false,
         isCalledDirectly: Bool? = nil,
+        isCalledByLibrary: Bool = false,
         isLoopCode: Bool = false,
         hasLine: Bool = false,
         isOfLanguage: Bool = false
@@ -54,6 +57,7 @@ package struct CulpritFrame: Sendable, Hashable {
         self.isDoubtful = isDoubtful
         self.hidesInlined = hidesInlined
         self.isCalledDirectly = isCalledDirectly
+        self.isCalledByLibrary = isCalledByLibrary
         self.isLoopCode = isLoopCode
         self.hasLine = hasLine
         self.isOfLanguage = isOfLanguage

@@ -27,14 +27,18 @@ struct CulpritSearch {
         static let hidden = 0.5
         /// Where the function's caller names it.
         static let direct = 0.05
-        /// Where it had called another, and where it ran itself.
-        static let callback = (calling: 0.3, running: 0.5)
+        /// A library's callback that has called another function.
+        static let callback = 0.1
+        /// Any other that a pointer called.
+        static let pointer = 0.38
         static let unknownCall = (calling: 0.1, running: 0.2)
 
-        static func inlined(isCalledDirectly: Bool?, isRunning: Bool) -> Double {
-            if isCalledDirectly == true { return direct }
-            let factor = isCalledDirectly == nil ? unknownCall : callback
-            return isRunning ? factor.running : factor.calling
+        static func inlined(into frame: CulpritFrame, isRunning: Bool) -> Double {
+            switch frame.isCalledDirectly {
+            case true: direct
+            case false: frame.isCalledByLibrary && !isRunning ? callback : pointer
+            default: isRunning ? unknownCall.running : unknownCall.calling
+            }
         }
     }
 
@@ -163,8 +167,7 @@ struct CulpritSearch {
             }
             if isHidden { hidden += weight }
             if stack.frames[place].hidesInlined {
-                let isDirect = stack.frames[place].isCalledDirectly
-                inlined += weight * Factor.inlined(isCalledDirectly: isDirect, isRunning: place == 0)
+                inlined += weight * Factor.inlined(into: stack.frames[place], isRunning: place == 0)
             }
         }
         let samples = max(1, covered * covered / squares)

@@ -53,6 +53,8 @@ extension StallFindings {
                     hidesInlined: level.symbol != nil && level.inApp == true && level.file == nil && level.language == nil
                         && level.module != nil,
                     isCalledDirectly: level.isCalledDirectly,
+                    isCalledByLibrary: levels[(index + 1)...].first.map { $0.inApp == false && $0.module != level.module }
+                        ?? false,
                     isLoopCode: frame >= callbacks,
                     hasLine: level.line != nil,
                     isOfLanguage: level.language != nil

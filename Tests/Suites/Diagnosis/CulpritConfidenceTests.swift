@@ -30,23 +30,37 @@ struct CulpritConfidenceTests: CulpritStacks {
         #expect(isClose(Culprit(stacks: [doubtful])?.confidence, 0.42))
     }
 
-    @Test func `a function without a line may contain an inlined one, most likely a callback that runs itself`() {
+    @Test func `a function without a line may contain an inlined one, most likely one that a pointer called`() {
         var running = stack(9, "checkout main")
         running.frames[0].hidesInlined = true
         #expect(isClose(Culprit(stacks: [running])?.confidence, 0.7 * 0.8))
         running.frames[0].isCalledDirectly = false
-        #expect(isClose(Culprit(stacks: [running])?.confidence, 0.35))
+        #expect(isClose(Culprit(stacks: [running])?.confidence, 0.7 * 0.62))
         var calling = stack(9, "[memcpy] checkout main")
         calling.frames[1].hidesInlined = true
         #expect(isClose(Culprit(stacks: [calling])?.confidence, 0.7 * 0.9))
         calling.frames[1].isCalledDirectly = false
-        #expect(isClose(Culprit(stacks: [calling])?.confidence, 0.49))
-        #expect(isClose(Culprit(stacks: [running, calling])?.confidence, 0.85 * 0.6))
+        #expect(isClose(Culprit(stacks: [calling])?.confidence, 0.7 * 0.62))
         for place in 0...1 {
             var direct = place == 0 ? running : calling
             direct.frames[place].isCalledDirectly = true
             #expect(isClose(Culprit(stacks: [direct])?.confidence, 0.665))
         }
+    }
+
+    @Test func `a library's callback that has called another function is more likely to blame`() {
+        var calling = stack(9, "[memcpy] compare [qsort] main")
+        calling.frames[1].hidesInlined = true
+        calling.frames[1].isCalledDirectly = false
+        #expect(isClose(Culprit(stacks: [calling])?.confidence, 0.7 * 0.62))
+        calling.frames[1].isCalledByLibrary = true
+        #expect(isClose(Culprit(stacks: [calling])?.confidence, 0.7 * 0.9))
+        var running = stack(9, "compare [qsort] main")
+        running.frames[0].hidesInlined = true
+        running.frames[0].isCalledDirectly = false
+        running.frames[0].isCalledByLibrary = true
+        #expect(isClose(Culprit(stacks: [running])?.confidence, 0.7 * 0.62))
+        #expect(isClose(Culprit(stacks: [running, calling])?.confidence, 0.85 * 0.76))
     }
 
     @Test func `a single sample and a missing root lower the confidence`() {

@@ -40,7 +40,7 @@ struct NamelessProgramTests {
         var work = frame("app", 0x1000, "work")
         #expect(try confidence([work] + own) > 0.75)
         work.isCalledDirectly = false
-        #expect(try confidence([work] + own) < 0.55)
+        #expect(try confidence([work] + own) < 0.65)
         work.isCalledDirectly = true
         #expect(try confidence([work] + own) > 0.85)
     }
