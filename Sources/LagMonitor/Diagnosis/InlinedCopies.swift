@@ -16,9 +16,9 @@ struct InlinedCopies {
     private typealias Function = ObjectReferences.Function
 
     /// A module with more code is not read.
-    private static let maximumCodeBytes: UInt64 = 16 << 20
+    private static let maximumCodeBytes: UInt64 = 8 << 20
     /// The same for what can contain pointers.
-    private static let maximumDataBytes: UInt64 = 16 << 20
+    private static let maximumDataBytes: UInt64 = 8 << 20
     /// Linkers place programs that can be loaded anywhere from 0.
     private static let firstFixedAddress: UInt64 = 1 << 20
     /// An object's code is together, and only in its own object a function is inlined.
