@@ -207,6 +207,17 @@ int cll_procfs_start_ticks(pid_t pid, uint64_t *ticks) { return cll_stat_field(p
 // The main thread's own file: for the process's file, the kernel adds up the usage of all its threads.
 int cll_procfs_image(pid_t pid, uint64_t *image) { return cll_stat_field(pid, pid, 28, image); }
 
+int cll_procfs_exit_status(pid_t pid, int *status) {
+    char text[1024];
+    long length = cll_procfs_read(pid, 0, "stat", text, sizeof(text));
+    const char *at = length > 0 ? strrchr(text, ')') : NULL;
+    if (at == NULL || at[1] != ' ' || at[2] != 'Z') return 0;
+    for (int field = 2; at != NULL && field < 52; field++) at = strchr(at + 1, ' ');
+    if (at == NULL) return 0;
+    *status = (int)cll_parse_number(&at, 10);
+    return 1;
+}
+
 int cll_thread_is_ending(pid_t pid, pid_t tid) {
     enum { EXITING = 0x4 };  // PF_EXITING, include/linux/sched.h
     uint64_t flags = 0;

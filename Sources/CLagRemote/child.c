@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -23,6 +25,20 @@ int clr_pidfd_kill_group(int pidfd, pid_t pid, int signal) {
     if (errno != EINVAL) return clr_pidfd_kill(pidfd, signal);
     if (clr_pidfd_kill(pidfd, 0) != 0) return -1;
     return kill(-pid, signal);
+}
+
+int clr_pidfd_exit_status(int pidfd, int *status) {
+    // struct pidfd_info and PIDFD_GET_INFO of linux/pidfd.h, which older headers lack.
+    enum { EXIT = 1 << 3 };
+    struct {
+        uint64_t mask, cgroup;
+        uint32_t ids[11];
+        int32_t status;
+    } info = {.mask = EXIT};
+    _Static_assert(sizeof(info) == 64, "the first version of struct pidfd_info");
+    if (ioctl(pidfd, _IOWR(0xFF, 11, info), &info) != 0 || (info.mask & EXIT) == 0) return 0;
+    *status = info.status;
+    return 1;
 }
 
 int clr_pidfd_reap(int pidfd) {

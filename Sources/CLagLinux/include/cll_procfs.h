@@ -55,6 +55,10 @@ int cll_procfs_start_ticks(pid_t pid, uint64_t *ticks);
 // errno; the value is 0 if the kernel does not report it. From `stat`, field 28 (proc(5)).
 int cll_procfs_image(pid_t pid, uint64_t *image);
 
+// The status with which a process has exited (wait(2)), until it is waited for: 1. 0: not known, or it has not exited. From `stat`,
+// fields 3 and 52 (proc(5)).
+int cll_procfs_exit_status(pid_t pid, int *status);
+
 // Whether a thread is gone, or is ending: it keeps a state and a number while its memory is freed, which may take
 // long. If the kernel does not report it, the thread counts as existing. From `stat`, field 9 (proc(5)).
 int cll_thread_is_ending(pid_t pid, pid_t tid);

@@ -16,6 +16,9 @@ int clr_pidfd_kill(int pidfd, int signal);
 // The same for the whole group that the child leads. Linux 6.9 signals it through the descriptor; earlier kernels by the group's ID,
 // only while the child has not been waited for, because until then no other process has that ID.
 int clr_pidfd_kill_group(int pidfd, pid_t pid, int signal);
+// The status with which its process has exited (wait(2)), also one that is not a child, after it was waited for: 1. 0: not known, or it
+// has not exited. Linux 6.15.
+int clr_pidfd_exit_status(int pidfd, int *status);
 // Waits for the child without blocking: 1 waited for, 0 still running, -1 and errno (ECHILD: another thread did).
 int clr_pidfd_reap(int pidfd);
 // Limits the private writable memory of a process (RLIMIT_DATA; read-only file mappings do not count). 0, or -1 and errno.

@@ -25,6 +25,10 @@ package protocol ExaminableLoop: ObservableLoop {
     /// the watchdog, for loops whose waits do not prove that they were idle. Some 10 µs; no lock, and not noticeable to the
     /// thread.
     func countSleeps() -> UInt64?
+
+    /// Whether its process has exited by itself, not by a signal, as far as known: for a loop of another process that does not
+    /// publish its end. Called by the watchdog when a stall ends with its thread. Some system calls.
+    var hasExited: Bool { get }
 }
 
 extension ExaminableLoop {
@@ -32,6 +36,7 @@ extension ExaminableLoop {
     package func examine(at now: UInt64, isHandler: (_ events: UInt64?) -> Bool) -> LoopExamination { examine(at: now) }
     package var waits: PublishedWaits { .rests }
     package func countSleeps() -> UInt64? { nil }
+    package var hasExited: Bool { false }
 }
 
 /// A queue whose waiting work can be counted.

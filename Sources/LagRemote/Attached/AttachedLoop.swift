@@ -32,7 +32,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     private let image: ProgramImage?
     private var samplesAtWork = 0
     private static let samplesPerImageCheck = 4
-    private var isOver = false
+    private var (isOver, end) = (false, ThreadEnd())
     /// When the results of the loop's wait were last seen to differ.
     private var changedNanoseconds: UInt64 = 0
     /// When they were last seen unchanged before that, and now.
@@ -93,9 +93,8 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         var found = clr_thread_sample()
         switch clr_thread_files_sample(&files, &found) {
         case 0: break
-        case ESRCH: return finish()
         // For an exited thread that was not waited for, the kernel reports that access is not permitted.
-        case _ where !isLive: return finish()
+        case let error where error == ESRCH || !isLive: return end.isInProgress(of: examiner.process, at: now) || finish()
         // The sample is currently not available: no free descriptor, or no permission any more.
         default:
             if finder.isAtWork {
@@ -223,6 +222,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
 
     package var waitsForTimeAlone: Bool { examiner.waitsForTimeAlone }
     package var waits: PublishedWaits { .samples }
+    package var hasExited: Bool { examiner.process.hasExited }
 
     /// Not known if the thread is stopped to see whether it iterates, because each stop counts as a sleep.
     package func countSleeps() -> UInt64? { iterationProbe.isLight ? thread.sleeps : nil }

@@ -1,3 +1,4 @@
+internal import CLagLinux
 internal import CLagRemote
 internal import Glibc
 
@@ -22,6 +23,16 @@ final class ProcessHandle: Sendable {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         // A pidfd is readable when its process has exited (pidfd_open(2)).
         return poll(&entry, 1, 0) == 0
+    }
+
+    /// Whether the process has exited by itself, not by a signal. False if it runs, or if the kernel does not report it: before
+    /// Linux 6.15, once it was waited for. Some system calls.
+    var hasExited: Bool {
+        guard !isAlive else { return false }
+        var status: Int32 = 0
+        let isKnown = clr_pidfd_exit_status(descriptor, &status) != 0 || cll_procfs_exit_status(pid, &status) != 0
+        // The signal is in the lower bits (wait(2)).
+        return isKnown && status & 0x7f == 0
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -49,6 +50,12 @@ __attribute__((noinline)) void handler_that_computes(void) {
 
 __attribute__((noinline)) void handler_that_hangs(void) {
     for (;;) pause();
+}
+
+// Like an interpreter that finalises itself.
+__attribute__((noinline)) void handler_that_exits(void) {
+    usleep(400000);
+    exit(0);
 }
 
 // Rests for a second, so that its place is known; then it turns without resting: an event is always ready for its wait.
@@ -116,6 +123,7 @@ int run_epoll_loop(int count, char **arguments) {
     void *handler = strcmp(name, "sleep") == 0     ? (void *)handler_that_sleeps
                     : strcmp(name, "compute") == 0 ? (void *)handler_that_computes
                     : strcmp(name, "hang") == 0    ? (void *)handler_that_hangs
+                    : strcmp(name, "exit") == 0    ? (void *)handler_that_exits
                     : strcmp(name, "thread") == 0  ? (void *)handler_that_sleeps
                     : strcmp(name, "alone") == 0   ? (void *)handler_that_sleeps
                                                    : NULL;

@@ -47,7 +47,7 @@ extension Watch {
             processPause = nil
         }
         switch cold.pointee.detector.finish(at: services.clock(), ignoreBefore: ignoreBefore, processPause) {
-        case .ended(let stall, let interval): end(stall, interval, .abandoned)
+        case .ended(let stall, let interval): abandon(stall, interval, reading)
         case .suppressed: cold.pointee.suppressed.add(1, ordering: .relaxed)
         default: break
         }

@@ -39,9 +39,23 @@ extension Watch {
     /// wait (it waits for its children, saves, finalises its interpreter) keeps no work of the loop waiting. A hang's first line
     /// is written by then, and has its end. Only for loops that are known by their waits: others publish it when they stop.
     private func isTeardown(_ stall: ActiveStall, _ interval: StallInterval, _ reading: BeaconReading) -> Bool {
-        guard !stall.isReported, stall.lead == .callout, reading.calloutNanoseconds <= interval.since else { return false }
-        if reading.activity == .finished { return cold.pointee.waits == .turns }
+        guard isLast(stall, interval, reading) else { return false }
+        if reading.activity == .finished { return cold.pointee.waits == .turns || hasExited }
         return cold.pointee.examination.isOver && cold.pointee.examination.quietWord == reading.beaconWord
+    }
+
+    private func isLast(_ stall: ActiveStall, _ interval: StallInterval, _ reading: BeaconReading) -> Bool {
+        !stall.isReported && stall.lead == .callout && reading.calloutNanoseconds <= interval.since
+    }
+
+    /// A sampled loop does not publish its end, which may have been found before it was sampled.
+    private var hasExited: Bool { cold.pointee.waits == .samples && cold.pointee.examinable?.hasExited == true }
+
+    /// Ends a stall that was in progress when the watch ended.
+    func abandon(_ stall: ActiveStall, _ interval: StallInterval, _ reading: BeaconReading) {
+        let isTeardown = isLast(stall, interval, reading) && hasExited
+        if isTeardown { cold.pointee.dismissed.add(1, ordering: .relaxed) }
+        end(stall, interval, isTeardown ? .dismissed : .abandoned)
     }
 
     private func suspect() {
