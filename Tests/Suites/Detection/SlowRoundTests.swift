@@ -143,4 +143,23 @@ struct SlowRoundTests {
         #expect(bench.takeReported().map(\.kind) == [.starvation, .callout])
         #expect(bench.counters(index) == WatchCounters(stalls: 2))
     }
+
+    @Test(arguments: [(99, 0), (149, 0), (150, 1), (400, 1)] as [(UInt64, UInt64)])
+    func `a stall that a late watchdog sees only once is found after a fast poll, too`(length: UInt64, stalls: UInt64) throws {
+        let bench = try WatchdogBench()
+        let loop = FakeLoop()
+        let index = bench.watch(loop)
+        loop.move(to: .waiting, at: start)
+        bench.scan(at: start)
+        loop.move(to: .afterWaiting, at: start + millisecond)
+        bench.scan(at: start + 2 * millisecond)
+        // A fast poll; the next poll is late.
+        loop.move(to: .beforeTimers, at: start + 40 * millisecond)
+        bench.scan(at: start + 50 * millisecond)
+        let begin = start + 60 * millisecond
+        loop.move(to: .beforeSources, at: begin)
+        bench.scan(at: begin + length * millisecond)
+        // Before its end, which the loop records itself.
+        #expect(bench.counters(index).stalls == stalls)
+    }
 }

@@ -31,12 +31,15 @@ extension Watch {
         let word = clb_beacon_word(hot.pointee.beacon)
         let woke = clb_beacon_woke_ns(hot.pointee.beacon)
         let (busyFor, isAwake) = (scan.now &- woke, woke > 0)
+        let began = clb_beacon_callout_ns(hot.pointee.beacon)
         guard word != hot.pointee.lastWord, hot.pointee.canFastPoll, scan.processPause == nil,
             LoopActivity.isWorking(UInt8(truncatingIfNeeded: word)),
             clb_beacon_stretch_count(hot.pointee.beacon) == hot.pointee.stretchCount,
             // A wake later than this scan wraps around and takes the long path; a loop that has published no wake cannot be
             // starved.
-            busyFor < hot.pointee.starvationNanoseconds || !isAwake
+            busyFor < hot.pointee.starvationNanoseconds || !isAwake,
+            // Older than two ticks when it is first seen: the watchdog was late, and it may be a stall.
+            scan.now &- began < 2 * hot.pointee.tickNanoseconds || began == 0
         else { return false }
         hot.pointee.lastWord = word
         hot.pointee.seen = scan.now
@@ -46,7 +49,7 @@ extension Watch {
         scan.isBusy = true
         scan.next = min(scan.next, hot.pointee.nextTick)
         if services.isRemote { cold.pointee.examinable?.recordTurn() }
-        let since = isAwake ? woke : clb_beacon_callout_ns(hot.pointee.beacon)
+        let since = isAwake ? woke : began
         if scan.now.saturatingDifference(since) >= Self.awakeNanoseconds { pollRunning(reading, &scan) }
         if isAwake, hot.pointee.starvationNanoseconds &- busyFor < hot.pointee.tickNanoseconds {
             // A starvation may reach its threshold before the next tick.
