@@ -32,7 +32,8 @@ enum SlowSymbolizer {
         let monitor = StallMonitor(configuration: configuration, sinks: [sink])
         try monitor.start()
         for thread in threads { try monitor.watch(thread.loop) }
-        for thread in threads { thread.perform { usleep(250_000) } }
+        // So long that a watchdog without a processor still finds their stacks.
+        for thread in threads { thread.perform { usleep(1_000_000) } }
         // The reporter waits for the first answer then.
         if !eventually({ access(started, F_OK) == 0 }) { Probe.fail("no symbolizer was started") }
         if !eventually({ monitor.statistics.stalls == 4 }) { Probe.fail("stalls: \(monitor.statistics)") }
