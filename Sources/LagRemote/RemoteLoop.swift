@@ -141,7 +141,6 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
 
     package var quietWord: UInt64 { quiet.load(ordering: .relaxed) }
     package var waitsForTimeAlone: Bool { examiner.waitsForTimeAlone }
-    var neverWaitsForDescriptors: Bool { examiner.neverWaitsForDescriptors }
 
     package func proof(at now: UInt64) -> LoopProof {
         examiner.proof(

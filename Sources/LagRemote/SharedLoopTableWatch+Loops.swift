@@ -101,7 +101,7 @@ extension SharedLoopTableWatch {
 
     /// A thread that has only waited for time runs no loop. This shows once its wait has been read.
     private func count(_ watched: SharedLoopTableSlot.WatchedLoop) {
-        let isCounted = watched.isConfirmed && !watched.loop.neverWaitsForDescriptors
+        let isCounted = watched.isConfirmed && !watched.loop.waitsForTimeAlone
         guard isCounted != watched.isCounted else { return }
         watched.isCounted = isCounted
         if isCounted {

@@ -6,4 +6,7 @@ package struct WatchedProcess: Sendable {
     /// The name in its records.
     package let name: String
     package let loops: [any ForeignLoop]
+
+    /// Those that are counted and shown: a thread that only waits for time is not an event loop, and its stalls are not reported.
+    package var eventLoops: [any ForeignLoop] { loops.filter { !$0.waitsForTimeAlone } }
 }

@@ -223,8 +223,12 @@ package final class AttachWatch: @unchecked Sendable {
             }
             let loops = search.known
             counted.formIntersection(loops.map(\.thread.tid))
-            for loop in loops where !loop.waitsForTimeAlone && counted.insert(loop.thread.tid).inserted {
-                loopsBegun.add(1, ordering: .relaxed)
+            for loop in loops {
+                if loop.waitsForTimeAlone {
+                    if counted.remove(loop.thread.tid) != nil { loopsBegun.subtract(1, ordering: .relaxed) }
+                } else if counted.insert(loop.thread.tid).inserted {
+                    loopsBegun.add(1, ordering: .relaxed)
+                }
             }
             let now = WatchedProcess(pid: process, startTicks: startTicks, name: context.processName, loops: loops)
             currentProcess.withLock { $0 = now }

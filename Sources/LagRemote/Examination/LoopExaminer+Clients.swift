@@ -1,11 +1,9 @@
 internal import Synchronization
 
 extension LoopExaminer {
-    /// Whether the thread was last seen to wait for no descriptor, and is not declared to be a loop.
-    var waitsForTimeAlone: Bool { !isDeclared && state.withLock { $0.object?.isTimeAlone == true } }
-
-    /// Whether it was never seen to wait for anything else.
-    var neverWaitsForDescriptors: Bool {
+    /// Whether the thread was only seen to wait for no descriptor, and is not declared to be a loop. (A loop whose last
+    /// descriptor is closed at its end still counts as a loop.)
+    var waitsForTimeAlone: Bool {
         !isDeclared && state.withLock { $0.object?.isTimeAlone == true && !$0.hasWaitedForDescriptors }
     }
 

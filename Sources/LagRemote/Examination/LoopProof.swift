@@ -24,15 +24,20 @@ package protocol ForeignLoop: ExaminableLoop {
     /// Takes some 10 µs. Any thread.
     func proof(at now: UInt64) -> LoopProof
 
+    /// Whether it is known to be a loop; before, no action may be taken because of it. Any thread.
+    var isConfirmed: Bool { get }
+
     /// The beacon's word of work that keeps nothing waiting, as of the last examination; `.max`: none. Any thread.
     var quietWord: UInt64 { get }
 
-    /// Whether its thread was last seen to wait for no descriptor at all: it sleeps, and runs no loop (``QuietRule``). False for
-    /// a thread that is declared to be a loop. Any thread.
+    /// Whether its thread was only seen to wait for no descriptor at all: it sleeps, and is not counted as a loop
+    /// (``QuietRule``). False for a thread that is declared to be a loop. Any thread.
     var waitsForTimeAlone: Bool { get }
 }
 
 extension ForeignLoop {
+    package var isConfirmed: Bool { true }
+
     /// How long new work may have to wait for the loop's current work; 0 also while its thread is elsewhere and nothing waits.
     package var busyNanoseconds: UInt64 { clb_beacon_word(beacon.raw) == quietWord ? 0 : lagNanoseconds }
 }

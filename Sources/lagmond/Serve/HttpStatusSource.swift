@@ -53,7 +53,7 @@ struct TargetStatus: Sendable {
 
 extension TargetStatus.Process {
     init(_ process: WatchedProcess) {
-        self.init(pid: process.pid, name: process.name, loops: process.loops.map { ($0.name, $0.busyNanoseconds) })
+        self.init(pid: process.pid, name: process.name, loops: process.eventLoops.map { ($0.name, $0.busyNanoseconds) })
     }
 }
 

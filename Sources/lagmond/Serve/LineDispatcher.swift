@@ -36,7 +36,7 @@ final class LineDispatcher: Sendable {
     /// How long each loop of these processes has been busy with its current activity.
     func lags(of processes: [WatchedProcess]) -> [StallCounts.LoopKey: UInt64] {
         let loops = processes.flatMap { process in
-            process.loops.map { (place(process: process.name, loop: $0.name), $0.busyNanoseconds) }
+            process.eventLoops.map { (place(process: process.name, loop: $0.name), $0.busyNanoseconds) }
         }
         return Dictionary(loops, uniquingKeysWith: max)
     }

@@ -20,7 +20,7 @@ struct ThreadServerHints {
     /// - Returns: new messages.
     mutating func update(_ watched: [WatchedProcess]) -> [String] {
         // If more loops are watched, these may be the serving threads.
-        let present = watched.filter { $0.loops.count == 1 }
+        let present = watched.filter { $0.eventLoops.count == 1 }
         let ids = Set(watched.map { Known(pid: $0.pid, startTicks: $0.startTicks) })
         triesLeft = triesLeft.filter { ids.contains($0.key) }
         var messages: [String] = []
@@ -33,7 +33,7 @@ struct ThreadServerHints {
             triesLeft[id] = 0
             linesLeft -= 1
             messages.append(
-                "\(process.name) [\(process.pid)] serves its clients in threads other than \(process.loops[0].name), "
+                "\(process.name) [\(process.pid)] serves its clients in threads other than \(process.eventLoops[0].name), "
                     + "which only accepts connections: these threads are not watched"
             )
         }

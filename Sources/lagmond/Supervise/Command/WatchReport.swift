@@ -11,8 +11,6 @@ struct WatchReport {
         let name: String
         /// The names of its loops.
         let loops: [String]
-        /// Whether it has other watched threads, which were last seen to wait for time alone.
-        var hasSleepers = false
     }
 
     /// The command's own process.
@@ -58,7 +56,7 @@ struct WatchReport {
         }
         // Its loops are known from then on.
         if command.isUndecided { root?.since = now }
-        let present = Set(withLoops(watched).map(\.id))
+        let present = Set(watched.filter { !$0.loops.isEmpty }.map(\.id))
         known.formIntersection(present)
         var messages: [String] = []
         for process in watched where present.contains(process.id) && !known.contains(process.id) && fresh.contains(process.id) {
@@ -75,11 +73,6 @@ struct WatchReport {
             messages.append(Self.message(onSilenceOf: command, after: now - root.since))
         }
         return messages
-    }
-
-    /// Those that have a loop. A loop that was reported stays one, although it may wait for time alone now and then.
-    func withLoops(_ watched: [Process]) -> [Process] {
-        watched.filter { !$0.loops.isEmpty || $0.hasSleepers && known.contains($0.id) }
     }
 
     /// Whether it may be reported now that the command has no loop.

@@ -112,6 +112,7 @@ final class WatchReporter: @unchecked Sendable {
         }
         let present = surroundings.watched()
         let reported = present.map(WatchReport.Process.init)
+        let withLoops = reported.filter { !$0.loops.isEmpty }
         if root != rootProcess.pid { rootProcess = (root, now) }
         if WatchReport.isListDue(startedAt: rootProcess.since, listedAt: listedAt, at: now) {
             listedAt = now
@@ -119,7 +120,7 @@ final class WatchReporter: @unchecked Sendable {
         }
         if now - silenceCheckedAt >= WatchReport.patience {
             silenceCheckedAt = now
-            reportSilence(below: root, Set(report.withLoops(reported).map(\.id.pid)))
+            reportSilence(below: root, Set(withLoops.map(\.id.pid)))
             for message in threadServers.update(present) { messages.add(message) }
         }
         reportShortage()
@@ -131,7 +132,7 @@ final class WatchReporter: @unchecked Sendable {
                 case .withoutLibrary, .hasBlindLibrary, .failed: true
                 }
             }
-        let isDue = root != 0 && report.withLoops(reported).isEmpty && report.isSilenceDue(at: now)
+        let isDue = root != 0 && withLoops.isEmpty && report.isSilenceDue(at: now)
         let command = WatchReport.Command(
             pid: root,
             name: Self.name(of: root),

@@ -22,14 +22,11 @@ struct AttachReport {
 }
 
 extension WatchReport.Process {
-    /// A thread that only waits for time is not an event loop: its stalls are not reported.
     init(_ process: WatchedProcess) {
-        let loops = process.loops.filter { !$0.waitsForTimeAlone }.map(\.name)
         self.init(
             id: ProcessID(pid: process.pid, startTicks: process.startTicks),
             name: process.name,
-            loops: loops,
-            hasSleepers: loops.count < process.loops.count
+            loops: process.eventLoops.map(\.name)
         )
     }
 }

@@ -31,14 +31,6 @@ struct WatchReportTests {
         #expect(messages == Array(repeating: "watching main of p [7]", count: 2))
     }
 
-    @Test func `a process whose loop waits for time alone now and then gets one line`() {
-        let messages = Self.messages(40) { number in
-            let loops = number % 4 < 2 ? ["main"] : []
-            return [.init(id: ProcessID(pid: 7, startTicks: 1), name: "p", loops: loops, hasSleepers: loops.isEmpty)]
-        }
-        #expect(messages == ["watching main of p [7]"])
-    }
-
     @Test func `the number of lines for worker processes is limited`() {
         let messages = Self.messages(8) { _ in (1...300).map { Self.process($0) } }
         #expect(messages.count == WatchReport.lines + 1 && messages.last == "watching more processes, not listed individually")
