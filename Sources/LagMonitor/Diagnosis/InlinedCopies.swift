@@ -23,6 +23,8 @@ struct InlinedCopies {
     private static let firstFixedAddress: UInt64 = 1 << 20
     /// An object's code is together, and only in its own object a function is inlined.
     private static let maximumDistance: UInt64 = 1 << 16
+    /// More are only there if functions overlap, which no compiler does.
+    private static let maximumNearBytes: UInt64 = 1 << 20
     private static let maximumFunctionBytes: UInt64 = 1 << 14
 
     /// In ascending order.
@@ -86,6 +88,7 @@ struct InlinedCopies {
         let near = functions.filter {
             $0.address != start && max($0.address, start) - min($0.address, start) <= Self.maximumDistance
         }
+        guard near.reduce(0, { $0.saturatingSum($1.size) }) <= Self.maximumNearBytes else { return nil }
         let copies = near.filter { function in
             guard unreferenced.contains(function.address), let own = Self.calls(of: function, in: file)?.map(\.target) else {
                 return false
