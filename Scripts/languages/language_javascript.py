@@ -8,7 +8,7 @@ from language import HERE, Interpreter, Language
 # Matches the beginning of a function. In the source, each function ends with a brace in the column in which it begins.
 BEGIN = re.compile(
     r"^(?P<indent> *)(?:(?:async )?function\*? (?P<function>\w+)\(|(?:const |let )(?P<constant>\w+) = (?:async )?\(?[\w, ]*\)? =>"
-    r"|return function (?P<inner>\w+)\(|return .*\bfunction (?P<callback>\w+)\(|'?(?P<property>[\w-]+)'?: \(\) =>|(?:static |async )?(?P<method>(?:get )?\w+)\([\w, ]*\) \{$)"
+    r"|\w+\.prototype\.(?P<prototype>\w+) = function|return function (?P<inner>\w+)\(|return .*\bfunction (?P<callback>\w+)\(|'?(?P<property>[\w-]+)'?: \(\) =>|(?:static |async )?(?P<method>(?:get )?\w+)\([\w, ]*\) \{$)"
 )
 NO_METHODS = {"if", "for", "while", "switch", "catch"}
 

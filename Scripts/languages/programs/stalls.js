@@ -94,6 +94,37 @@ function* numbers() {
   yield 2;
 }
 
+// A method of a class as compilers write it for older releases.
+const Basket = (function () {
+  function Basket() {
+    this.count = 0;
+  }
+  Basket.prototype.total = function total() {
+    const end = Date.now() + MILLISECONDS;
+    while (Date.now() < end) { // @stall old-class total
+      this.count += 1; // @stall old-class total
+    }
+  };
+  return Basket;
+})();
+
+// Runs the parts of an async function that was compiled to a switch.
+function runParts(parts) {
+  return new Promise((resolve, reject) => {
+    const step = (value) => {
+      const result = parts.next(value);
+      if (result.done) resolve(result.value);
+      else Promise.resolve(result.value).then(step, reject);
+    };
+    step();
+  });
+}
+
+function* loadPage() {
+  yield null;
+  Atomics.wait(CELL, 0, 0, MILLISECONDS); // @stall awaiter loadPage
+}
+
 function compare(left, right) {
   Atomics.wait(CELL, 0, 0, MILLISECONDS); // @stall sort-callback compare
   return left - right;
@@ -205,6 +236,7 @@ const STALLS = {
   getter: () => new Shop().total,
   'static-method': () => Shop.audit(),
   generator: () => Array.from(numbers()),
+  'old-class': () => new Basket().total(),
   'sort-callback': () => [2, 1].sort(compare),
   optimized: optimize,
   regex: match,
@@ -217,6 +249,7 @@ const STALLS = {
   'async-wait': handleRequest,
   'async-compute': renderPage,
   promise: settle,
+  awaiter: () => runParts(loadPage()),
 };
 const RESTS = 25;
 const REST_MILLISECONDS = 20;

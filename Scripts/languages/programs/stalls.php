@@ -187,6 +187,17 @@ function connect_slowly($port) {
     @file_get_contents("http://127.0.0.1:$port/", false, stream_context_create(["http" => ["timeout" => SECONDS]])); // @stall http connect_slowly
 }
 
+function on_error($number, $text) {
+    usleep((int) (SECONDS * 1e6)); // @stall error-handler on_error
+    return true;
+}
+
+function fail() {
+    set_error_handler("on_error");
+    $missing = [][1];
+    restore_error_handler();
+}
+
 function destroy() {
     $shop = new Shop();
     $shop->slow = true;
@@ -219,6 +230,7 @@ $stalls = [
     "ensure" => fn () => ensure_done(),
     "generator" => fn () => take_numbers(),
     "fiber" => fn () => run_fiber(),
+    "error-handler" => fn () => fail(),
     "http" => fn () => connect_slowly($GLOBALS["port"]),
 ];
 

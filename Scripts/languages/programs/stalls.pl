@@ -62,6 +62,11 @@ sub sort_numbers {
     @sorted = sort { "$a" cmp "$b" } @numbers; # @stall sort main::sort_numbers
 }
 
+sub sort_goods {
+    my @goods = map { { price => ($_ * 7919) % 30_011, name => "good $_" } } 1 .. 60_000; # @stall sort-block main::sort_goods
+    my @sorted = sort { $b->{price} <=> $a->{price} || $a->{name} cmp $b->{name} } @goods; # @stall sort-block main::sort_goods
+}
+
 sub compare {
     usleep(SECONDS * 1e6); # @stall sort-callback main::compare
     return $a <=> $b;
@@ -214,6 +219,7 @@ my %stalls = (
     recursion => sub { descend(40) },
     closure => sub { make_closure(1)->(SECONDS) },
     sort => \&sort_numbers,
+    'sort-block' => \&sort_goods,
     'sort-callback' => \&sort_slowly,
     map => \&filter,
     eval => \&evaluate,

@@ -10,6 +10,7 @@ import os
 import re
 import select
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -134,6 +135,32 @@ def numbers():
     yield 2
 
 
+def pages(depth):
+    if depth > 0:
+        return (yield from pages(depth - 1))
+    time.sleep(SECONDS)  # @stall delegation pages
+    yield 1
+
+
+# Compilers use the word for functions that they have merged.
+def merged():
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:  # @stall compiler-word merged
+        pass
+
+
+def rate(number):
+    time.sleep(SECONDS)  # @stall database rate
+    return number
+
+
+def query_rates():
+    database = sqlite3.connect(":memory:")
+    database.create_function("rate", 1, rate)
+    database.execute("select rate(1)").fetchall()
+    database.close()
+
+
 def sort_key(value):
     time.sleep(SECONDS / 2)  # @stall sort-key sort_key
     return value
@@ -233,6 +260,21 @@ async def render_page():
         sum(range(1000))  # @stall async-compute render_page
 
 
+async def rows():
+    yield 1
+    time.sleep(SECONDS)  # @stall async-generator rows
+    yield 2
+
+
+async def doubled_rows():
+    async for row in rows():
+        yield 2 * row
+
+
+async def read_rows():
+    return [row async for row in doubled_rows()]
+
+
 class Connection:
     async def __aenter__(self):
         time.sleep(SECONDS)  # @stall async-context Connection.__aenter__
@@ -262,6 +304,9 @@ PLAIN = {
     "property": lambda: Shop().total,
     "static-method": Shop.audit,
     "generator": lambda: list(numbers()),
+    "delegation": lambda: list(pages(20)),
+    "compiler-word": merged,
+    "database": query_rates,
     "sort-key": lambda: sorted([2, 1], key=sort_key),
     "ctypes": call_c,
     "callback": sort_in_c,
@@ -274,7 +319,7 @@ PLAIN = {
     "exception": handle_error,
     "comprehension": total_of_squares,
 }
-ASYNC = {"async-sleep": handle_request, "async-compute": render_page, "async-context": use_connection}
+ASYNC = {"async-sleep": handle_request, "async-compute": render_page, "async-context": use_connection, "async-generator": read_rows}
 RESTS = 25
 REST_SECONDS = 0.02
 

@@ -189,6 +189,15 @@ def take_numbers
   numbers.each { |number| number }
 end
 
+module Slowly
+  refine Array do
+    def slowest
+      sleep SECONDS # @stall refinement slowest
+    end
+  end
+end
+using Slowly
+
 STALLS = {
   "compute" => -> { compute },
   "arithmetic" => -> { multiply },
@@ -215,6 +224,7 @@ STALLS = {
   "rescue" => -> { handle_error },
   "ensure" => -> { ensure_done },
   "enumerator" => -> { take_numbers },
+  "refinement" => -> { [1].slowest },
 }.freeze
 RESTS = 25
 REST_SECONDS = 0.02
