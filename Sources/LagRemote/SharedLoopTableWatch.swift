@@ -54,6 +54,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     let past = Mutex(StallMonitorStatistics())
     let watching = Mutex<[StallMonitor]>([])
     private let present = Mutex<[WatchedProcess]>([])
+    private let provisional = Mutex<[WatchedProcess]>([])
     private let leftOut = Mutex<[UnselectedLoop]>([])
     private let probe = LivenessProbe()
     let end = EndRequest()
@@ -72,22 +73,22 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     static let maximumProcesses = Int(CLB_LOOP_TABLE_SLOTS)
 
     /// - Parameters:
-    ///   - processSinks: further sinks of each process, created with its first loop and closed with its watch.
     ///   - checkNanoseconds: how often it is checked whether the processes still run.
+    ///   - processSinks: further sinks of each process, created with its first loop and closed with its watch.
     ///   - reportError: gets a line on what cannot be watched, and why.
     package init(
         table: SharedLoopTable,
         configuration: RemoteConfiguration,
         sink: any RecordSink,
-        processSinks: @escaping @Sendable (ProcessContext) -> [any RecordSink] = { _ in [] },
         checkNanoseconds: UInt64 = 1_000_000_000,
+        processSinks: @escaping @Sendable (ProcessContext) -> [any RecordSink] = { _ in [] },
         reportError: @escaping @Sendable (String) -> Void
     ) {
         self.table = table
         self.configuration = configuration
         self.sink = sink
-        self.processSinks = processSinks
         self.checkNanoseconds = checkNanoseconds
+        self.processSinks = processSinks
         self.reportError = reportError
         relay = SharedLoopTableRelay(table: table, probe: probe) { [semaphore] in semaphore.post() }
     }
@@ -130,6 +131,9 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     /// The processes that are watched now, with their loops. Any thread.
     package var watchedProcesses: [WatchedProcess] { present.withLock { $0 } }
 
+    /// Processes with threads that may turn out to be loops (``RemoteLoop/isConfirmed``), with only these. Any thread.
+    package var provisionalProcesses: [WatchedProcess] { provisional.withLock { $0 } }
+
     /// Known loops that are currently not selected. Any thread.
     package var unselectedLoops: [UnselectedLoop] { leftOut.withLock { $0 } }
 
@@ -148,10 +152,6 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         semaphore.post()
     }
 
-    /// Reopens a sink's destination, serialised with its writers. Waits for a write in progress. Any thread.
-    package static func reopen(_ sink: any RecordSink) throws(SinkError) { try NonClosingSink(sink).reopen() }
-
-    /// Writes a `begin` line for each stall in progress that had begun when the processes were asked to end. Any thread; waits
     /// Checks now whether the processes still run, because one has exited: until it is noticed, a stall in it would continue. Any
     /// thread; returns at once.
     package func checkProcesses() {
@@ -159,6 +159,10 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         semaphore.post()
     }
 
+    /// Reopens a sink's destination, serialised with its writers. Waits for a write in progress. Any thread.
+    package static func reopen(_ sink: any RecordSink) throws(SinkError) { try NonClosingSink(sink).reopen() }
+
+    /// Writes a `begin` line for each stall in progress that had begun when the processes were asked to end. Any thread; waits
     /// for watches that are just beginning or ending.
     package func reportStalls(begunBefore time: MonotonicTime) {
         end.record(at: time)
@@ -224,17 +228,26 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     }
 
     private func publishProcesses() {
-        let now = processes.filter(\.value.hasLoops).map { process, watched in
-            WatchedProcess(
-                pid: process,
-                startTicks: watched.startTicks,
-                name: watched.name,
-                loops: loops(of: process).filter(\.watched.isConfirmed).sorted { $0.index < $1.index }.map(\.watched.loop)
-            )
-        }
+        let now = processes.filter(\.value.hasLoops).map { watchedProcess($0, $1) { $0.isConfirmed } }
         present.withLock { $0 = now.sorted { $0.pid < $1.pid } }
+        let candidates = processes.map { watchedProcess($0, $1) { !$0.isConfirmed && !$0.isPaused } }
+        provisional.withLock { $0 = candidates.filter { !$0.loops.isEmpty } }
         let unselected = slots.sorted { $0.key < $1.key }.compactMap(\.value.unselected).filter { !$0.isProvisional }
         leftOut.withLock { $0 = unselected }
+    }
+
+    private func watchedProcess(
+        _ process: Int32,
+        _ watched: Watched,
+        where isIncluded: (SharedLoopTableSlot.WatchedLoop) -> Bool
+    ) -> WatchedProcess {
+        let found = loops(of: process).filter { isIncluded($0.watched) }.sorted { $0.index < $1.index }
+        return WatchedProcess(
+            pid: process,
+            startTicks: watched.startTicks,
+            name: watched.name,
+            loops: found.map(\.watched.loop)
+        )
     }
 
     /// Each process gets a new monitor; its loops keep their slots. With another selection, the following scan begins all

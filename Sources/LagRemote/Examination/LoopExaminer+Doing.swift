@@ -35,8 +35,11 @@ extension LoopExaminer {
             return .waitingElsewhere
         }
         // An instance identifies its loop, however young. And a thread in a handler that waits only for objects of its own loop
-        // is not in another loop: a `sleep` of Ruby's main thread polls an eventfd of the loop.
-        if isYoung, let object, object.epoll == nil, isLoops(call) {
+        // is not in another loop: a `sleep` of Ruby's main thread polls an eventfd of the loop. For an action, it is enough that
+        // a client waits to be accepted at the loop's object: a finished start does not leave that behind.
+        if isYoung, let object, object.epoll == nil, isLoops(call),
+            !isForProof || !object.hasWaitingClient(pidfd: process.descriptor, process: process.pid)
+        {
             guard !isForProof, isInHandler(call, in: stretch, isServing: isServing, &state), !isLoops(call, besides: object)
             else {
                 return .waitingElsewhere
@@ -49,16 +52,37 @@ extension LoopExaminer {
         where object?.epoll != nil && state.libraries.has(.javaMachine) && state.service.hasNoChannel(of: object?.epoll, at: now):
             .waitingElsewhere
         // For CPython, Ruby, Perl or PHP, the language's calls are enough for a line. For an action, the C stack must show the
-        // same.
+        // same, or its calls if a client waits to be accepted.
         case CLR_CALL_RESTS:
             .waiting(
                 isFurtherOut: call.sp > limit
                     && (isForProof
-                        || isOnFirstStack(limit, &state) && !isInHandler(call, in: stretch, isServing: isServing, &state))
+                        ? !hasClient(waitingFor: stretch, state)
+                        : isOnFirstStack(limit, &state) && !isInHandler(call, in: stretch, isServing: isServing, &state))
             )
         case CLR_CALL_SLEEPS: object == nil && state.pause.isHandler(call.sp) ? .working : .sleeping
         default: .working
         }
+    }
+
+    /// Whether the thread is in a handler although it sleeps above the limit, by its call stack (`isHandler`): the wait itself may
+    /// use more stack than all of a handler. Some 50 µs if it must be read.
+    func isHandlerByCalls(_ facts: QuietRule, in stretch: UInt64, _ isHandler: (_ events: UInt64?) -> Bool) -> Bool {
+        let (isShared, events, isKnown) = state.withLock {
+            ($0.sharedNanoseconds != nil, $0.events, stretch != 0 && $0.stackStretch == stretch)
+        }
+        // While work is pending it is a stall at any place; then only an action needs it.
+        let isUnknown = facts.isPendingElsewhere && !isKnown
+        guard facts.isQuietByPlace || isUnknown, !isShared, isHandler(events) else { return false }
+        state.withLock { $0.stackStretch = stretch }
+        return true
+    }
+
+    /// Whether its call stack has shown the thread in a handler in this stretch of work, and a client waits to be accepted at the
+    /// loop's object.
+    private func hasClient(waitingFor stretch: UInt64, _ state: State) -> Bool {
+        guard stretch != 0, state.stackStretch == stretch else { return false }
+        return state.object?.hasWaitingClient(pidfd: process.descriptor, process: process.pid) == true
     }
 
     /// Whether the main thread waits on the stack that the kernel gave it. On other stacks (GNU Pth and other coroutine

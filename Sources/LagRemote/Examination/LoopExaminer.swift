@@ -32,8 +32,9 @@ package final class LoopExaminer: Sendable {
         var readCalls: CallChain?
         /// The last stretch of work in which an examination found no event ready.
         var idleStretch: UInt64?
-        /// The last stretch of work in which those calls showed the thread in a handler.
+        /// The last stretches of work in which those calls, and those on its stack, showed the thread in a handler.
         var handlerStretch: UInt64?
+        var stackStretch: UInt64?
         var calls: CallChainReader
         var libraries: LibrarySearch
         /// The epoll instance on which the kernel has shown the thread waiting.
@@ -180,10 +181,7 @@ package final class LoopExaminer: Sendable {
             sharing,
             others
         )
-        // The wait itself may use more stack than all of a handler. (For an action, the stack's bytes must show the same.)
-        if facts.isQuietByPlace, state.withLock({ $0.sharedNanoseconds == nil }), isHandler(state.withLock { $0.events }) {
-            facts.doing = .waiting(isFurtherOut: false)
-        }
+        if isHandlerByCalls(facts, in: stretch, isHandler) { facts.doing = .waiting(isFurtherOut: false) }
         let isQuiet = !isDeclared && facts.isQuiet
         return LoopExamination(
             isQuiet: isQuiet,

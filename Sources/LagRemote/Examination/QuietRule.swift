@@ -129,6 +129,9 @@ package struct QuietRule: Sendable, Equatable {
         return isQuiet && !inHandler.isQuiet
     }
 
+    /// Whether work is pending at the loop's object, and the thread waits at a place that may be outside of its loop.
+    var isPendingElsewhere: Bool { kind == .loop && pending == .pending && doing == .waiting(isFurtherOut: true) }
+
     /// Whether it is proved that the thread runs a loop and is in a handler of it, as an action needs. Events that are pending at
     /// an object that a thread has left (an old connection that its other end closes) are not waiting work.
     package var isProved: Bool {

@@ -28,24 +28,28 @@ static void say(const char *word) {
     fflush(stdout);
 }
 
-__attribute__((noinline)) static void first_handler(int ms) {
-    say("stalling");
-    usleep((useconds_t)ms * 1000);
-    say("stalled");
-}
-
 __attribute__((noinline)) static void wait_on(int instance, int timeout_ms) {
     epoll_wait(instance, &(struct epoll_event){0}, 1, timeout_ms);
     __asm__ volatile("");
 }
 
 // Deeper on the stack than the loop, like a library that waits for its own answer.
-__attribute__((noinline)) static void wait_deeper(int timeout_ms) {
+__attribute__((noinline)) static void wait_deeper(int instance, int timeout_ms) {
     volatile char *room = alloca(2048);
     __asm__ volatile("" : : "r"(room) : "memory");
     room[0] = 1;
-    wait_on(set, timeout_ms);
+    wait_on(instance, timeout_ms);
     room[1] = 1;
+}
+
+// The instance on which the handler waits; -1: it sleeps.
+static int handlers_instance = -1;
+
+__attribute__((noinline)) static void first_handler(int ms) {
+    say("stalling");
+    if (handlers_instance >= 0) wait_deeper(handlers_instance, ms);
+    else usleep((useconds_t)ms * 1000);
+    say("stalled");
 }
 
 // Both end at rest, like a loop without events.
@@ -312,6 +316,11 @@ int run_first_stall(int count, char **arguments) {
         turn_on_set(TURNS);
     } else if (strcmp(name, "hang-with-second-client") == 0 || strcmp(name, "hang-before-accept") == 0) {
         hang_with_client(strcmp(name, "hang-with-second-client") == 0);
+    } else if (strcmp(name, "hang-on-instance") == 0) {
+        struct epoll_event any = {.events = EPOLLIN};
+        if (epoll_ctl(other, EPOLL_CTL_ADD, eventfd(0, EFD_CLOEXEC), &any) != 0) return 3;
+        handlers_instance = other;
+        hang_with_client(1);
     } else if (strcmp(name, "hang-at-once") == 0 || strcmp(name, "hang-at-once-of-two") == 0) {
         hang_at_once(strcmp(name, "hang-at-once-of-two") == 0 ? 2 : 1);
     } else if (strcmp(name, "answer") == 0) {
@@ -358,7 +367,7 @@ int run_first_stall(int count, char **arguments) {
         first_handler(STALL_MS);
         turn_by_poll();
     } else if (strcmp(name, "other") == 0) {
-        wait_deeper(-1);
+        wait_deeper(set, -1);
         first_handler(STALL_MS);
         turn_on(other);
     } else if (strcmp(name, "renewed") == 0) {

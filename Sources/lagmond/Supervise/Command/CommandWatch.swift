@@ -193,7 +193,7 @@ final class CommandWatch: Sendable {
                 let watch = HangWatch(lifecycle: lifecycle, lines: lines) { [tableWatch] in
                     tableWatch.isMapped(in: $0)
                 } processes: { [weak self] in
-                    self?.processes ?? []
+                    self.map { $0.processes + $0.tableWatch.provisionalProcesses } ?? []
                 }
                 try watch.start()
                 hangs = watch

@@ -32,7 +32,8 @@ final class HangWatch: @unchecked Sendable {
 
     /// - Parameters:
     ///   - isMapped: whether a process has the shared loop table. Any thread.
-    ///   - processes: the processes that are watched now. Any thread.
+    ///   - processes: the processes that are watched now, and their provisional loops: a hang soon after a start counts from its
+    ///     beginning. Any thread.
     init(
         lifecycle: CommandLifecycle,
         lines: LineDispatcher,
@@ -72,7 +73,7 @@ final class HangWatch: @unchecked Sendable {
                 present.insert(key)
                 var meter = meters[key] ?? HangMeter(longestGap: interval * 2)
                 meter.add(.init(of: loop, in: process, isSuspect: meter.hung > .zero))
-                if meter.hung >= policy.onHangAfter, !meter.isHandled {
+                if meter.hung >= policy.onHangAfter, !meter.isHandled, loop.isConfirmed {
                     let hasBegun = lines.hasBegun(process: process.pid, thread: loop.thread.tid)
                     if hasBegun || meter.hung >= policy.onHangAfter + Self.lineWait {
                         meter.isHandled = true

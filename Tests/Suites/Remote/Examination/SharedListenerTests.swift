@@ -183,10 +183,43 @@ struct SharedListenerTests {
             examiners[0].record(epoll: 0)
             for examiner in examiners { examiner.recordRest(call, at: 1_000_000_000) }
             // Otherwise it was not in its wait yet.
-            guard examiners.allSatisfy(\.waitsForTimeAlone) else { return nil }
-            return examiners.map(\.neverWaitsForDescriptors)
+            return examiners[1].waitsForTimeAlone ? examiners.map(\.waitsForTimeAlone) : nil
         }
         #expect(found == [false, true])
+    }
+
+    @Test func `a handler above the wait is proved by its calls only while a client waits to be accepted`() throws {
+        let (listener, instance) = (Self.listen(), cll_poller_create())
+        #expect(cll_poller_watch(instance, listener, UInt32(CLL_POLL_READABLE), 0) == 0)
+        var ends: [Int32] = [0, 0]
+        _ = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends)
+        let answer = ends[0]
+        var limit = timeval(tv_sec: 1, tv_usec: 0)
+        _ = setsockopt(answer, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        defer { for descriptor in [listener, instance] + ends { close(descriptor) } }
+        let receive: @Sendable () -> Void = {
+            var byte: UInt8 = 0
+            _ = recv(answer, &byte, 1, 0)
+        }
+        let found = try Self.wait(in: receive) { call, waiting -> [Bool]? in
+            // Otherwise it was not in its wait yet.
+            guard call.number == Int64(SYS_recvfrom), call.arguments.0 == UInt64(answer) else { return nil }
+            let loop = LoopExaminer(ProcessHandle(getpid()), tid: waiting, isDeclared: false)
+            loop.record(epoll: instance)
+            func isProved(_ stretch: UInt64) -> Bool { loop.proof(limit: call.sp - 1, at: 2, stretch: stretch).isLoop }
+            func examine(_ stretch: UInt64, isHandler: Bool) {
+                _ = loop.examine(limit: call.sp - 1, at: 2, stretch: stretch) { _ in isHandler }
+            }
+            examine(5, isHandler: true)
+            let before = isProved(5)
+            let client = Self.connect(to: listener)
+            defer { close(client) }
+            let after = [isProved(5), isProved(6)]
+            examine(6, isHandler: false)
+            examine(7, isHandler: true)
+            return [before] + after + [isProved(6), isProved(7)]
+        }
+        #expect(found == [false, true, false, false, true])
     }
 
     @Test func `only a few of many other loops are read per examination`() throws {

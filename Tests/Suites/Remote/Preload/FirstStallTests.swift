@@ -58,6 +58,7 @@ internal import Testing
         // That one waits for time alone.
         let begun: UInt64 = name == "poll" ? 0 : 1
         #expect(eventually { process.watch.begunLoops == begun })
+        #expect(process.watch.watchedProcesses.map(\.eventLoops.count) == [Int(begun)])
         process.end()
         #expect(process.reported.isEmpty && process.watch.begunLoops == begun, "\(process.reported)")
     }
@@ -82,18 +83,25 @@ internal import Testing
         #expect(process.reported.isEmpty && process.watch.begunLoops == 0, "\(process.reported)")
     }
 
-    /// By epoll, or by a set that belongs to a server because a client was accepted there.
+    /// By epoll, or by a set that belongs to a server because a client was accepted there. `hang-on-instance`: the handler waits
+    /// on an epoll instance, as a start might that has left the set.
     @Test(arguments: [
         "hang-with-client", "hang-with-second-client", "hang-with-second-client select", "hang-with-second-client ppoll",
+        "hang-on-instance",
     ])
     func `a hang after the first wait is reported while a client waits`(name: String) throws {
         let process = try start(name)
         defer { process.end() }
+        // A hang is measured from its beginning, but causes no action before its thread is known to be a loop.
+        let candidate = try #require(process.watch.provisionalProcesses.first?.loops.first)
+        #expect(!candidate.isConfirmed)
         process.send("\n")
         _ = try time("stalling", of: process)
         let line = try process.line("begin")
         #expect(line["pending"] as? Bool == true && line.functions().contains("first_handler"), "\(line)")
-        #expect(eventually { process.watch.watchedLoops == 1 && process.watch.watchedProcesses.count == 1 })
+        #expect(eventually { process.watch.watchedLoops == 1 && process.watch.watchedProcesses.first?.loops.count == 1 })
+        #expect(process.watch.watchedProcesses.first?.loops.first === candidate && candidate.isConfirmed)
+        #expect(eventually { process.watch.provisionalProcesses.isEmpty })
     }
 
     /// By poll, when clients are already waiting: the thread is never found in its wait.
