@@ -1,3 +1,4 @@
+internal import LagModel
 internal import LagMonitor
 internal import LagRemote
 
@@ -38,8 +39,11 @@ final class RunOutput: Sendable {
     func stopServing() { service?.finish() }
 
     /// The monitors' counts, and the lines that the output lost when it was closed, or still keeps. Call it once, after the end.
-    func summary(_ statistics: StallMonitorStatistics) -> RunSummary {
-        RunSummary(statistics, kept: sink.keptLines, lost: sink.takeAbandonedLines(), stops: StopTimes.summary)
+    /// - Parameter isCutShort: the monitor had no time to write its last lines: they are lost.
+    func summary(_ statistics: StallMonitorStatistics, isCutShort: Bool = false) -> RunSummary {
+        let kept = sink.keptLines
+        let unwritten = isCutShort ? statistics.stallsWithoutLine.saturatingDifference(UInt64(kept ?? 0)) : 0
+        return RunSummary(statistics, kept: kept, lost: sink.takeAbandonedLines() + unwritten, stops: StopTimes.summary)
     }
 
     /// Where the lines are, for the end of the summary; empty if there is none.
@@ -49,4 +53,9 @@ final class RunOutput: Sendable {
         stopServing()
         sink.close()
     }
+}
+
+extension StallMonitorStatistics {
+    /// Stalls that were found, but neither written, nor held back, nor counted as lost. (A hang has two lines, so there may be more.)
+    var stallsWithoutLine: UInt64 { stalls.saturatingDifference(reported + dropped + suppressed) }
 }

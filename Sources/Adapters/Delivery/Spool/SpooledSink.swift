@@ -93,7 +93,7 @@ public final class SpooledSink: RecordSink, LossExplainingSink {
             guard !state.isClosed else { return SinkError(.closed, path: name) }
             settle(&state)
             sendKept(&state)
-            var failure = SinkError(.tooSlow, path: name)
+            var failure = SinkError(.tooSlow, path: name, detail: "its spool is full or cannot be written")
             if state.spool.isEmpty {
                 do throws(SinkError) {
                     if let facts { try sink.write(line, about: facts) } else { try sink.write(line) }

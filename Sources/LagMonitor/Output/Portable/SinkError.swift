@@ -32,7 +32,7 @@ public struct SinkError: Error, Sendable, Equatable, CustomStringConvertible {
         case .cannotOpen: "cannot open \(path): \(detail ?? codeText)"
         case .writeFailed: "cannot write to \(path): \(codeText)"
         case .readerGone: "cannot write to \(path): \(detail ?? "its reader is gone")"
-        case .tooSlow: "cannot write to \(path): its reader is too slow"
+        case .tooSlow: "cannot write to \(path): \(detail ?? "its reader is too slow")"
         case .closed: "cannot write to \(path): it is closed"
         }
     }

@@ -55,9 +55,9 @@ final class RunControl: Sendable {
         exitProcess()
     }
 
-    private func exitProcess() -> Never {
+    private func exitProcess(isCutShort: Bool = false) -> Never {
         WorkloadChild.kill()
-        Diagnostics.report("\(output.summary(monitor.statistics))")
+        Diagnostics.report("\(output.summary(monitor.statistics, isCutShort: isCutShort))")
         Diagnostics.flush()
         _exit(ExitStatus.success)
     }
@@ -67,7 +67,7 @@ final class RunControl: Sendable {
         try? HelperThread.start("stop-timeout") { [self] in
             sleepUntil(.now + Self.shutdownTimeout)
             Diagnostics.report("the last lines were not written in time")
-            exitProcess()
+            exitProcess(isCutShort: true)
         }
     }
 

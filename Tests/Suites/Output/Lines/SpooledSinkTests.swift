@@ -156,7 +156,9 @@ struct SpooledSinkTests {
         var kept = 0
         while (try? sink.put(long(kept))) != nil, kept < 1000 { kept += 1 }
         #expect((60...65).contains(kept))
-        #expect(throws: SinkError(.tooSlow, path: collector.name)) { try sink.put(long(-1)) }
+        let full = SinkError(.tooSlow, path: collector.name, detail: "its spool is full or cannot be written")
+        #expect(throws: full) { try sink.put(long(-1)) }
+        #expect(full.description == "cannot write to \(collector.name): its spool is full or cannot be written")
         collector.fail(nil)
         clock.advance(11)
         #expect(sink.takeAbandonedLines() == 0)

@@ -46,6 +46,14 @@ internal import Testing
         #expect(RunSummary(statistics, lost: 3).description == "stalls=0 reported=0 dropped=5 suppressed=0")
     }
 
+    @Test func `stalls without a line are those that are counted nowhere else`() {
+        var statistics = StallMonitorStatistics()
+        (statistics.stalls, statistics.reported, statistics.dropped, statistics.suppressed) = (9, 3, 2, 1)
+        #expect(statistics.stallsWithoutLine == 3)
+        statistics.reported = 8
+        #expect(statistics.stallsWithoutLine == 0)
+    }
+
     @Test func `other counts that are zero are omitted`() {
         var statistics = statistics
         statistics.pauses.clockSteps = 1
