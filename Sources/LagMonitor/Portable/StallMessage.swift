@@ -13,7 +13,9 @@ package struct StallMessage {
             case .begin: "\(record.loop) has been stalled for \(duration)"
             case .end, .abandoned: "\(record.loop) was stalled for \(duration)"
             }
-        let place = (record.culprit ?? record.frames.first?.module).map { " in \($0)" } ?? ""
+        // `clock_nanosleep in clock_nanosleep` is no place.
+        let isCallItself = record.cause == .syscall && record.culprit != nil && record.culprit == record.evidence.syscall
+        let place = isCallItself ? "" : (record.culprit ?? record.frames.first?.module).map { " in \($0)" } ?? ""
         let end = isCutOff ? " when the process was last seen" : record.phase == .abandoned ? " when the watch ended" : ""
         let threads = record.workers.reduce(0) { $0 + $1.threadIDs.count }
         let others = threads > 1 ? ", with \(threads) threads busy" : ""

@@ -5,7 +5,12 @@ import Testing
 
 /// The message for people.
 @Suite struct StallMessageTests {
-    private func message(_ throttled: UInt64?, _ cause: StallRecord.Cause = .runqueue) -> String {
+    private func message(
+        _ throttled: UInt64? = nil,
+        _ cause: StallRecord.Cause = .runqueue,
+        call: String? = nil,
+        culprit: String = "Shop.compute"
+    ) -> String {
         var record = StallRecord(
             id: StallID(startRealtimeNanoseconds: 0, randomHigh: 0, randomLow: 0),
             startRealtimeNanoseconds: 0,
@@ -19,10 +24,16 @@ import Testing
         )
         record.threadName = "main"
         record.cause = cause
-        record.culprit = "Shop.compute"
+        record.culprit = culprit
+        record.evidence.syscall = call
         record.evidence.runDelayNanoseconds = 281_000_000
         record.evidence.throttledNanoseconds = throttled
         return StallMessage(record).text
+    }
+
+    @Test func `a system call that is the culprit is named once`() {
+        #expect(message(nil, .syscall, call: "read", culprit: "read") == "main was stalled for 300 ms, read")
+        #expect(message(nil, .syscall, call: "read") == "main was stalled for 300 ms, read in Shop.compute")
     }
 
     @Test func `time lost to a CPU quota is reported where a processor was missing`() {
