@@ -15,8 +15,8 @@
         /// let configuration = try StallMonitorConfiguration(config: config)
         /// ```
         /// The keys are those of lagmond's configuration: `monitor.preset`, `monitor.interval_ms`, `service.name`, … The values
-        /// are checked as in lagmond. (A reader cannot list its sources' other keys, so an unknown key is not an error, and `labels`
-        /// is one text, `team=shop,stage=prod`, or a list of such pairs.)
+        /// are checked as in lagmond. (A reader cannot list its sources' other keys, so an unknown key is not an error, and
+        /// `labels` is one text, `team=shop,stage=prod`, or a list of such pairs.)
         ///
         /// - Throws: ``StallMonitor/StallMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value that is not allowed.
         public init(config: ConfigReader) throws(StallMonitorError) {
