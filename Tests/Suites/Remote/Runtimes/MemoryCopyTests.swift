@@ -27,8 +27,16 @@ struct MemoryCopyTests {
         }
     }
 
+    /// Some sandboxes forbid `move_pages`.
+    static let showsPages = {
+        guard let page = cll_memory_map(4096) else { return false }
+        defer { cll_memory_unmap(page, 4096) }
+        var address = UInt64(UInt(bitPattern: page))
+        return cll_memory_ready_pieces(getpid(), &address, 8, 1) == 0
+    }()
+
     /// A page that is not there may be provided by the thread that is stopped meanwhile. A read would make it present.
-    @Test func `pages that are not in memory are neither read nor waited for`() throws {
+    @Test(.enabled(if: MemoryCopyTests.showsPages)) func `pages that are not in memory are neither read nor waited for`() throws {
         let page = 4096
         let memory = try #require(cll_memory_map(12 * page))
         defer { cll_memory_unmap(memory, 12 * page) }
@@ -36,8 +44,6 @@ struct MemoryCopyTests {
         let start = UInt64(UInt(bitPattern: memory))
         func place(_ index: Int, _ offset: Int = 0) -> UInt64 { start + UInt64(index * page + offset) }
         var missing = place(3)
-        try #require(cll_memory_ready_pieces(getpid(), &missing, 8, 1) == 0, "move_pages(2) is permitted")
-
         let copy = try #require(MemoryCopy(process: getpid()))
         copy.open(nil, within: 1_000_000_000)
         #expect(copy.load(place(3), as: UInt8.self) == nil && copy.load(place(4), as: UInt8.self) == 5)
