@@ -213,7 +213,8 @@ let package = Package(
             "LagOutputTests",
             "Output",
             cEdge + [
-                "LagActivity", "LagOutput", "LagReader", "LagMonitorDelivery", "LagMonitorOTLP", "MonitorProbe", "lagmond", "lagfuzz",
+                "LagActivity", "LagOutput", "LagReader", "LagMonitorDelivery", "LagMonitorOTLP", "MonitorProbe", "lagmond",
+                "lagfuzz",
             ]
         ),
         suite(
