@@ -8,8 +8,7 @@ internal import Synchronization
 /// Reports which loops of a command are watched, and finds its processes in which the preloaded library is not active: they are
 /// watched from outside if the kernel permits it, and otherwise reported.
 ///
-/// Runs a thread: some µs each half second, plus 10 µs per process of the machine every five seconds (in the first five seconds
-/// each time). The mappings of a process are read once for each program that it runs.
+/// Runs a thread: some µs each half second, 10 µs per process each five seconds (at first each time), mappings once a program.
 // Unchecked: only its thread uses the state of `poll`; the rest is immutable, atomic or in a Mutex.
 final class WatchReporter: @unchecked Sendable {
     /// A process of the command that is not watched.
@@ -112,7 +111,7 @@ final class WatchReporter: @unchecked Sendable {
         }
         let present = surroundings.watched()
         let reported = present.map(WatchReport.Process.init)
-        let withLoops = reported.filter { !$0.loops.isEmpty }
+        let withLoops = Set(reported.filter { !$0.loops.isEmpty }.map(\.id.pid))
         if root != rootProcess.pid { rootProcess = (root, now) }
         if WatchReport.isListDue(startedAt: rootProcess.since, listedAt: listedAt, at: now) {
             listedAt = now
@@ -120,7 +119,7 @@ final class WatchReporter: @unchecked Sendable {
         }
         if now - silenceCheckedAt >= WatchReport.patience {
             silenceCheckedAt = now
-            reportSilence(below: root, Set(withLoops.map(\.id.pid)))
+            reportSilence(below: root, withLoops)
             for message in threadServers.update(present) { messages.add(message) }
         }
         reportShortage()
