@@ -212,10 +212,7 @@ let package = Package(
         suite(
             "LagOutputTests",
             "Output",
-            cEdge + [
-                "LagActivity", "LagOutput", "LagReader", "LagMonitorDelivery", "LagMonitorOTLP", "MonitorProbe", "lagmond",
-                "lagfuzz",
-            ]
+            monitor + ["LagReader", "LagMonitorDelivery", "LagMonitorOTLP", "MonitorProbe", "lagmond", "lagfuzz"]
         ),
         suite(
             "LagMonitorTests",

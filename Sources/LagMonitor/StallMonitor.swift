@@ -155,8 +155,9 @@ public final class StallMonitor: Sendable {
     /// Ends every watch; nothing happens if it does not run. Stalls in progress become `abandoned` lines. Pending lines are
     /// written within about a second, or within four on a machine without free processors; files and lines that are not known
     /// within a quarter of a second are left out. What a sink does not accept within a second is counted as dropped, at the
-    /// latest when the sink returns. Takes up to four seconds if a sink or a queue's pings hang. Afterwards it holds no thread,
-    /// signal handler, descriptor or loop.
+    /// latest when the sink returns. If a sink or a queue's pings hang, or the machine has no free processors, the last monitor's
+    /// stop also waits up to a second for each of its threads (four). Afterwards it holds no thread, signal handler, descriptor or
+    /// loop.
     public func stop() {
         // Outside the lock: resuming a task may run code of its executor, which may call this monitor.
         for finish in lifecycle.withLock({ _ in end() }) { finish() }
@@ -180,7 +181,7 @@ public final class StallMonitor: Sendable {
         // The reporter releases the entries after it has written their last lines. Check once more after the deadline: the
         // process may have been stopped in between.
         var drained = !parts.registry.holds(anythingOf: core)
-        while !drained, !wait.isOver(at: clb_now_ns(), isWriting: parts.reporter.isWriting) {
+        while !drained, !wait.isOver(at: clb_now_ns(), writingSince: parts.reporter.writingSince) {
             _ = sleepSemaphore.wait(until: clb_now_ns() + 1_000_000)
             drained = !parts.registry.holds(anythingOf: core)
         }

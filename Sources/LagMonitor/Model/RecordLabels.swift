@@ -27,7 +27,8 @@ package struct RecordLabels: Sendable, Hashable {
     package static let shareOfLine = 8
 
     package static let allowed = """
-        up to \(maximumCount) pairs name=value: one an option, with commas between them in a variable, or an object; a name is a letter and up to \
+        up to \(maximumCount) pairs name=value: one an option, with commas between them in a variable, or an object; \
+        a name is a letter and up to \
         \(maximumNameBytes - 1) letters, digits, '_' or '-', a value 1 to \(maximumValueBytes) bytes without control characters
         """
 

@@ -1,3 +1,4 @@
+internal import CLagBeacon
 internal import LagDetection
 internal import LagDiagnosis
 internal import LagModel
@@ -14,7 +15,8 @@ final class Reporter: @unchecked Sendable {
     private var withheld = WithheldRecords()
     private let semaphore = WakeSemaphore()
     private let stopping = Atomic<Bool>(false)
-    private let writing = Atomic<Bool>(false)
+    /// `CLOCK_MONOTONIC`; 0: it does not write.
+    private let writeBegin = Atomic<UInt64>(0)
     private let waitLimit: SharedDeadline?
     /// Deadlines of all monitors that are stopping now: lines may be waited for until then.
     private let waitDeadlines = PthreadMutex<[UInt64]>([])
@@ -45,8 +47,11 @@ final class Reporter: @unchecked Sendable {
         }
     }
 
-    /// Whether it may be waiting for a sink or a disk. Any thread.
-    var isWriting: Bool { writing.load(ordering: .acquiring) }
+    /// Since when it may have been waiting for a sink or a disk (`CLOCK_MONOTONIC`); nil: it is not. Any thread.
+    var writingSince: UInt64? {
+        let begin = writeBegin.load(ordering: .acquiring)
+        return begin > 0 ? begin : nil
+    }
 
     /// Makes it write what is pending, without waiting for lines any more.
     func stop() {
@@ -112,8 +117,8 @@ final class Reporter: @unchecked Sendable {
 
     /// Runs what may wait for a sink or a disk.
     private func write<Result>(_ body: () -> Result) -> Result {
-        writing.store(true, ordering: .releasing)
-        defer { writing.store(false, ordering: .releasing) }
+        writeBegin.store(clb_now_ns(), ordering: .releasing)
+        defer { writeBegin.store(0, ordering: .releasing) }
         return body()
     }
 

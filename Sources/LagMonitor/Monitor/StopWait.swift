@@ -24,8 +24,11 @@ struct StopWait {
         threadDeadline = begun.saturatingSum(Self.threadNanoseconds)
     }
 
-    /// - Parameter isWriting: whether the reporter waits for a sink or a disk.
-    func isOver(at now: UInt64, isWriting: Bool) -> Bool {
-        now >= (isWriting ? sinkDeadline.saturatingSum(Self.countingNanoseconds) : threadDeadline)
+    /// - Parameter writingSince: since when the reporter has waited for a sink or a disk; nil: it does not wait for one.
+    func isOver(at now: UInt64, writingSince: UInt64?) -> Bool {
+        guard now < threadDeadline else { return true }
+        // A write that began just now is one of a thread that got a processor at last.
+        guard let writingSince else { return false }
+        return now >= max(sinkDeadline, writingSince).saturatingSum(Self.countingNanoseconds)
     }
 }

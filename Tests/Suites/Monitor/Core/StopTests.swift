@@ -115,6 +115,26 @@ extension MonitorTests {
             thread.join()
         }
 
+        @Test func `a stop waits less for a hanging sink than for the monitor's threads`() throws {
+            // It keeps the threads running: they are not joined.
+            let other = try Watched()
+            let sink = HangingSink()
+            let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
+            let thread = try KeepAliveThread(name: "worker")
+            try monitor.start()
+            try monitor.watch(thread.loop)
+            let injected = Injected(on: thread) { blockForTheTest(milliseconds: 250) }
+            #expect(eventually { injected.isOver && sink.isWriting })
+            let begin = MonotonicTime.now
+            monitor.stop()
+            // A second and a quarter, not four.
+            #expect(MonotonicTime.now - begin < .milliseconds(3500))
+            sink.release()
+            other.end()
+            thread.stop()
+            thread.join()
+        }
+
         /// All lines fail at the moment at which the wait ends. The other monitor keeps the threads running: they are not joined.
         @Test func `lines that a sink gives up at the stop are counted as dropped`() throws {
             let stalls: UInt64 = 5
