@@ -33,8 +33,8 @@
 ///   caller's instruction names it; if a pointer called it, times 0.1 if a library outside of its module did and it has called
 ///   another function, otherwise 0.38; times 0.1 if the call is not known (0.2 where it ran itself). The compiler may have inlined
 ///   the function to blame into it, and a function that left by a jump has no frame; only lines show both. (Of 751 such stalls of
-///   optimised programs without debug information, the right share was 0.86 of those called directly, 0.87 of such callbacks, 0.60
-///   of all others, and 0 of 35 in which ``InlinedCopies`` finds the inlined function.)
+///   optimised programs without debug information, the right share was 0.86 of those called directly, 0.87 of such callbacks, and
+///   0.60 of all others, without 35 whose inlined function has code of its own, too: none of these was right.)
 ///
 /// Pure; any thread. Takes time in proportion to the number of frames.
 package struct Culprit: Sendable, Hashable {

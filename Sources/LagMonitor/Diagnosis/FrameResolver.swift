@@ -43,11 +43,6 @@ package struct FrameResolver: Sendable {
         symbolizer.successor(of: function).map { ResolvedFrame($0) }
     }
 
-    /// ``Symbolizer/copy(around:in:)``
-    package mutating func copy(around call: SymbolQuery, in function: UInt64) -> ResolvedFrame? {
-        symbolizer.copy(around: call, in: function).map { ResolvedFrame($0) }
-    }
-
     /// Ends the child that looks up lines, if there is one; the next query that needs it starts another.
     package mutating func close() { lines?.close() }
 

@@ -76,7 +76,7 @@ struct ObjectReferences {
     }
 
     /// The destinations of relative operands.
-    static func targets(of code: [UInt8], at address: UInt64) -> [UInt64] {
+    private static func targets(of code: [UInt8], at address: UInt64) -> [UInt64] {
         guard code.count > 4 else { return [] }
         let bytes = LittleEndianBytes(code)
         var targets: [UInt64] = []

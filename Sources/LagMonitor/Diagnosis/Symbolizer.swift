@@ -49,8 +49,7 @@ package struct Symbolizer: Sendable {
     }
     /// For the modules of past queries.
     private var linkedCode: [SymbolFiles.Module: LinkedCode] = [:]
-    static let maximumLinkedCode = 256
-    var copies: [SymbolFiles.Module: ModuleCopies] = [:]
+    private static let maximumLinkedCode = 256
     /// The number of passes over symbol tables; shows tests that the cache works.
     package private(set) var tablePasses = 0
 
@@ -84,7 +83,6 @@ package struct Symbolizer: Sendable {
         if replaced.contains(oneOf: queries, files) {
             cache.removeAll()
             linkedCode = [:]
-            copies = [:]
         }
         var unknown: [SymbolFiles.Module: Set<UInt64>] = [:]
         var returns: [SymbolFiles.Module: Set<UInt64>] = [:]

@@ -98,7 +98,6 @@ struct FrameBuilder {
                 let chain = tailCalls(captured, of: caller, before: next, module, rules)
                 for tailCall in chain.frames { frames.insert(tailCall, at: 0) }
                 called = chain.last
-                if let copy = inlinedCopy(captured, in: caller, module, rules) { frames.insert(copy, at: frames.count - 1) }
             }
             if let next {
                 if let start = next.start, next.module == module.path, called?.start == start {
@@ -152,23 +151,6 @@ struct FrameBuilder {
             called = Self.query(function, module).flatMap { resolver.successor(of: $0) }
         }
         return (frames, called)
-    }
-
-    /// The frame of a function that was inlined around the call.
-    private mutating func inlinedCopy(
-        _ captured: FrameBuffer.Frame,
-        in caller: ResolvedFrame,
-        _ module: ModuleInfo,
-        _ rules: InAppRules
-    ) -> StallRecord.Frame? {
-        guard captured.isReturnAddress, caller.hasUnknownSource, !caller.lacksLines, let start = caller.start else { return nil }
-        let call = Self.query(captured.pc &- module.bias, module, isReturnAddress: true)
-        // A library that was linked into the program may have functions that nothing uses.
-        guard let copy = resolver.copy(around: call, in: start), copy.origin == caller.origin,
-            var frame = Self.tailCall(captured, module, copy, rules)
-        else { return nil }
-        frame.tailCall = nil
-        return frame
     }
 
     private static func query(_ function: ResolvedFrame, _ module: ModuleInfo) -> SymbolQuery? {
