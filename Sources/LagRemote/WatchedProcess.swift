@@ -8,5 +8,6 @@ package struct WatchedProcess: Sendable {
     package let loops: [any ForeignLoop]
 
     /// Those that are counted and shown: a thread that only waits for time is not an event loop, and its stalls are not reported.
+    /// Another value at each call: what a thread waits for may change.
     package var eventLoops: [any ForeignLoop] { loops.filter { !$0.waitsForTimeAlone } }
 }

@@ -20,11 +20,15 @@ struct ThreadServerHints {
     /// - Returns: new messages.
     mutating func update(_ watched: [WatchedProcess]) -> [String] {
         // If more loops are watched, these may be the serving threads.
-        let present = watched.filter { $0.eventLoops.count == 1 }
+        let present = watched.compactMap { process -> (WatchedProcess, String)? in
+            // Read once: which loops count may change at any time.
+            let loops = process.eventLoops
+            return loops.count == 1 ? (process, loops[0].name) : nil
+        }
         let ids = Set(watched.map { Known(pid: $0.pid, startTicks: $0.startTicks) })
         triesLeft = triesLeft.filter { ids.contains($0.key) }
         var messages: [String] = []
-        for process in present where linesLeft > 0 {
+        for (process, loop) in present where linesLeft > 0 {
             let id = Known(pid: process.pid, startTicks: process.startTicks)
             let left = triesLeft[id, default: Self.mostTries]
             guard left > 0 else { continue }
@@ -33,7 +37,7 @@ struct ThreadServerHints {
             triesLeft[id] = 0
             linesLeft -= 1
             messages.append(
-                "\(process.name) [\(process.pid)] serves its clients in threads other than \(process.eventLoops[0].name), "
+                "\(process.name) [\(process.pid)] serves its clients in threads other than \(loop), "
                     + "which only accepts connections: these threads are not watched"
             )
         }
