@@ -33,6 +33,10 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
             guard let image, image.isKnown, let known = self.image, known.isKnown else { return true }
             return image == known
         }
+
+        func published(_ pid: Int32, with loops: [SharedLoopTableSlot.WatchedLoop]) -> WatchedProcess {
+            WatchedProcess(pid: pid, startTicks: startTicks, name: name, loops: loops.map(\.loop))
+        }
     }
 
     package let table: SharedLoopTable
@@ -53,8 +57,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     var unfinished: [UInt32: UInt64] = [:]
     let past = Mutex(StallMonitorStatistics())
     let watching = Mutex<[StallMonitor]>([])
-    private let present = Mutex<[WatchedProcess]>([])
-    private let provisional = Mutex<[WatchedProcess]>([])
+    private let present = Mutex<(watched: [WatchedProcess], provisional: [WatchedProcess])>(([], []))
     private let leftOut = Mutex<[UnselectedLoop]>([])
     private let probe = LivenessProbe()
     let end = EndRequest()
@@ -129,10 +132,13 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     }
 
     /// The processes that are watched now, with their loops. Any thread.
-    package var watchedProcesses: [WatchedProcess] { present.withLock { $0 } }
+    package var watchedProcesses: [WatchedProcess] { present.withLock { $0.watched } }
 
     /// Processes with threads that may turn out to be loops (``RemoteLoop/isConfirmed``), with only these. Any thread.
-    package var provisionalProcesses: [WatchedProcess] { provisional.withLock { $0 } }
+    package var provisionalProcesses: [WatchedProcess] { present.withLock { $0.provisional } }
+
+    /// Both of one moment: each loop is in one of them, also when it turns out to be one. Any thread.
+    package var watchedAndProvisionalProcesses: [WatchedProcess] { present.withLock { $0.watched + $0.provisional } }
 
     /// Known loops that are currently not selected. Any thread.
     package var unselectedLoops: [UnselectedLoop] { leftOut.withLock { $0 } }
@@ -228,26 +234,19 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
     }
 
     private func publishProcesses() {
-        let now = processes.filter(\.value.hasLoops).map { watchedProcess($0, $1) { $0.isConfirmed } }
-        present.withLock { $0 = now.sorted { $0.pid < $1.pid } }
-        let candidates = processes.map { watchedProcess($0, $1) { !$0.isConfirmed && !$0.isPaused } }
-        provisional.withLock { $0 = candidates.filter { !$0.loops.isEmpty } }
-        let unselected = slots.sorted { $0.key < $1.key }.compactMap(\.value.unselected).filter { !$0.isProvisional }
+        let slots = slots.sorted { $0.key < $1.key }.map(\.value)
+        let loops = Dictionary(grouping: slots.compactMap(\.watched), by: \.process)
+        var (now, candidates): ([WatchedProcess], [WatchedProcess]) = ([], [])
+        for (pid, process) in processes.sorted(by: { $0.key < $1.key }) {
+            let found = loops[pid, default: []]
+            let confirmed = found.filter(\.isConfirmed)
+            let provisional = found.filter { !$0.isConfirmed && !$0.isPaused }
+            if process.hasLoops { now.append(process.published(pid, with: confirmed)) }
+            if !provisional.isEmpty { candidates.append(process.published(pid, with: provisional)) }
+        }
+        present.withLock { $0 = (now, candidates) }
+        let unselected = slots.compactMap(\.unselected).filter { !$0.isProvisional }
         leftOut.withLock { $0 = unselected }
-    }
-
-    private func watchedProcess(
-        _ process: Int32,
-        _ watched: Watched,
-        where isIncluded: (SharedLoopTableSlot.WatchedLoop) -> Bool
-    ) -> WatchedProcess {
-        let found = loops(of: process).filter { isIncluded($0.watched) }.sorted { $0.index < $1.index }
-        return WatchedProcess(
-            pid: process,
-            startTicks: watched.startTicks,
-            name: watched.name,
-            loops: found.map(\.watched.loop)
-        )
     }
 
     /// Each process gets a new monitor; its loops keep their slots. With another selection, the following scan begins all

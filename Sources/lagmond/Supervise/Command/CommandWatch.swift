@@ -192,8 +192,8 @@ final class CommandWatch: Sendable {
             } else if hangs == nil {
                 let watch = HangWatch(lifecycle: lifecycle, lines: lines) { [tableWatch] in
                     tableWatch.isMapped(in: $0)
-                } processes: { [weak self] in
-                    self.map { $0.processes + $0.tableWatch.provisionalProcesses } ?? []
+                } processes: { [tableWatch, outside] in
+                    tableWatch.watchedAndProvisionalProcesses + outside.watchedProcesses
                 }
                 try watch.start()
                 hangs = watch
