@@ -50,8 +50,8 @@ struct TargetDependencies: Sendable {
     }
 
     /// All or none.
-    /// - Throws: ``StartFailure`` of the first target that cannot be created, after the failures of all others were reported;
-    ///   nothing has started.
+    /// - Throws: ``StartFailure`` if some cannot be created, with the status of the first failure and the message of the last one,
+    ///   after the messages of the others were reported in order; nothing has started.
     func makeTargets(_ settings: [TargetSettings]) throws(StartFailure) -> [any Target] {
         var (made, failures): ([any Target], [StartFailure]) = ([], [])
         for settings in settings {
