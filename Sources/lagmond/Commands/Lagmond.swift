@@ -64,8 +64,8 @@ struct Lagmond: ParsableCommand {
     /// The names of the commands.
     private static let names = configuration.subcommands.compactMap { $0.configuration.commandName }
 
-    /// Of a command that is run, the parser gets only the name: ``WrappedCommand`` has the rest, and the parser's time grows with the
-    /// square of the number of arguments (4000: eight seconds in a debug build).
+    /// Of a command that is run, the parser gets only the name: ``WrappedCommand`` has the rest, and the parser's time grows with
+    /// the square of the number of arguments (4000: eight seconds in a debug build).
     static func partToParse(_ arguments: [String]) -> [String] {
         guard let dashes = arguments.firstIndex(of: "--"), let first = arguments.first,
             first == RunCommand.configuration.commandName || !names.contains(first)

@@ -56,6 +56,7 @@ final class RunOutput: Sendable {
 }
 
 extension StallMonitorStatistics {
-    /// Stalls that were found, but neither written, nor held back, nor counted as lost. (A hang has two lines, so there may be more.)
+    /// Stalls that were found, but neither written, nor held back, nor counted as lost. (A hang has two lines, so there may be
+    /// more.)
     var stallsWithoutLine: UInt64 { stalls.saturatingDifference(reported + dropped + suppressed) }
 }

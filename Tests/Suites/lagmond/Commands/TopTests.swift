@@ -258,8 +258,8 @@ struct TopTests {
     func `another compression is refused by its name`(program: String, magic: String) throws {
         try TemporaryDirectory.with { directory in
             for command in ["top", "check", "export --format folded", "symbolize"] {
-                let script =
-                    "printf '\(magic)rest' >f; \"$0\" \(command) f 2>&1; \"$0\" \(command) <f 2>&1; cat f | \"$0\" \(command) 2>&1"
+                let run = "\"$0\" \(command)"
+                let script = "printf '\(magic)rest' >f; \(run) f 2>&1; \(run) <f 2>&1; cat f | \(run) 2>&1"
                 let (status, output) = try shell(script, in: directory)
                 let reason = "compressed by \(program); allowed: plain or gzip"
                 #expect(status == 66)
