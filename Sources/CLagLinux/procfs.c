@@ -169,14 +169,20 @@ void cll_procfs_name(pid_t pid, pid_t tid, cll_name *name) {
     if (length > 1) memcpy(name->text, text, (size_t)(length - 1 < 16 ? length - 1 : 16));
 }
 
+// Where a field begins in the text of a `stat`; NULL if it has no such field. From the third on: the name in parentheses
+// may contain anything, including a parenthesis.
+static const char *cll_field_of_stat(const char *text, int number) {
+    const char *at = strrchr(text, ')');
+    for (int field = 2; at != NULL && field < number; field++) at = strchr(at + 1, ' ');
+    return at != NULL ? at + 1 : NULL;
+}
+
 int cll_procfs_faults(pid_t pid, pid_t tid, cll_thread_faults *faults) {
     char text[1024];
     long length = cll_procfs_read(pid, tid, "stat", text, sizeof(text));
     if (length < 0) return (int)-length;
-    // The name in parentheses may contain anything, including a parenthesis.
-    const char *at = strrchr(text, ')');
-    if (!at || at[1] != ' ' || at[2] == 0) return EINVAL;
-    at += 3;
+    const char *at = cll_field_of_stat(text, 4);
+    if (at == NULL) return EINVAL;
     // Two of them may be negative, but not the requested ones.
     for (int field = 4; field <= 15; field++) {
         while (*at == ' ' || *at == '-') at++;
@@ -188,16 +194,13 @@ int cll_procfs_faults(pid_t pid, pid_t tid, cll_thread_faults *faults) {
     return 0;
 }
 
-// A field of the `stat` of a process or a thread, from the third on.
+// A number in the `stat` of a process or a thread.
 static int cll_stat_field(pid_t pid, pid_t tid, int number, uint64_t *value) {
     char text[1024];
     long length = cll_procfs_read(pid, tid, "stat", text, sizeof(text));
     if (length < 0) return (int)-length;
-    // The name in parentheses may contain anything, including a parenthesis; field 3 follows it.
-    const char *at = strrchr(text, ')');
-    for (int field = 2; at != NULL && field < number; field++) at = strchr(at + 1, ' ');
+    const char *at = cll_field_of_stat(text, number);
     if (at == NULL) return EINVAL;
-    at++;
     *value = cll_parse_number(&at, 10);
     return 0;
 }
@@ -210,9 +213,8 @@ int cll_procfs_image(pid_t pid, uint64_t *image) { return cll_stat_field(pid, pi
 int cll_procfs_exit_status(pid_t pid, int *status) {
     char text[1024];
     long length = cll_procfs_read(pid, 0, "stat", text, sizeof(text));
-    const char *at = length > 0 ? strrchr(text, ')') : NULL;
-    if (at == NULL || at[1] != ' ' || at[2] != 'Z') return 0;
-    for (int field = 2; at != NULL && field < 52; field++) at = strchr(at + 1, ' ');
+    const char *state = length > 0 ? cll_field_of_stat(text, 3) : NULL;
+    const char *at = state != NULL && *state == 'Z' ? cll_field_of_stat(text, 52) : NULL;
     if (at == NULL) return 0;
     *status = (int)cll_parse_number(&at, 10);
     return 1;
