@@ -131,7 +131,7 @@ struct SymbolTableSearch {
             lastStart[first] = max(lastStart[first] ?? 0, start)
             var entry = Entry(start: start, section: section, isLocal: isLocal, size: size, nameOffset: piece.u32(base))
             if size == 0 {
-                if !isLocal, Self.name(at: entry.nameOffset, file, strings) == Self.main { mainStart = start }
+                if !isLocal, Self.begin(of: entry.nameOffset, 5, file, strings) == Self.main + [0] { mainStart = start }
                 // It extends to the next function. A table with only exported ones does not show where that is.
                 guard !isPartial else { continue }
                 offer(&entry, file, strings, current: &unsized[first])
@@ -179,11 +179,17 @@ struct SymbolTableSearch {
 
     /// Whether a name that is not a mapping mark begins there.
     private static func isNamed(_ offset: UInt32, _ file: borrowing ELFFile, _ strings: ELFFile.Section) -> Bool {
+        let name = begin(of: offset, 3, file, strings).prefix { $0 != 0 }
+        return !name.isEmpty && !isMappingSymbol(Array(name))
+    }
+
+    /// The first bytes of a name and what follows it; fewer at the end of the strings.
+    private static func begin(of offset: UInt32, _ count: UInt64, _ file: borrowing ELFFile, _ strings: ELFFile.Section)
+        -> [UInt8]
+    {
         let rest = strings.size.saturatingDifference(UInt64(offset))
         let (place, overflow) = strings.offset.addingReportingOverflow(UInt64(offset))
-        guard rest > 0, !overflow, let begin = file.source.bytes(at: place, count: Int(min(3, rest))) else { return false }
-        let name = Array(begin.prefix { $0 != 0 })
-        return !name.isEmpty && !isMappingSymbol(name)
+        return rest > 0 && !overflow ? file.source.bytes(at: place, count: Int(min(count, rest))) ?? [] : []
     }
 
     private func results(_ file: borrowing ELFFile, _ strings: ELFFile.Section) -> [Found] {

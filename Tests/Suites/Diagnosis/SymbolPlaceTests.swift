@@ -20,10 +20,10 @@ struct SymbolPlaceTests {
         }
     }
 
-    /// 20,000 symbols at one address, and one long name.
-    @Test func `only the names of found symbols are read`() throws {
+    /// 20,000 symbols at one address, and one long name. Without a size, each might be another name of `main`.
+    @Test(arguments: [UInt64(0x1000), 0]) func `only the names of found symbols are read`(size: UInt64) throws {
         let scratch = try ScratchDirectory()
-        var symbols = [Symbol](repeating: Symbol(name: "", value: 0x1000, size: 0x1000), count: 20_000)
+        var symbols = [Symbol](repeating: Symbol(name: "", value: 0x1000, size: size), count: 20_000)
         symbols[0].name = String(repeating: "a", count: 30_000)
         var file = SyntheticELF(symbols: symbols).bytes()
         // After the header and the first entry, which is empty; the first name is at 1.
