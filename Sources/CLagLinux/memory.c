@@ -105,20 +105,40 @@ size_t cll_memory_read_pieces(pid_t pid, const uint64_t *addresses, size_t size,
     }
 }
 
+// Pages per system call.
+enum { PAGES_AT_ONCE = 32 };
+
+// How many of these pages, from the first on, can be read without a wait. `pid` becomes the number that gives access.
+static size_t cll_ready_pages(pid_t *pid, void **pages, size_t count) {
+    int states[PAGES_AT_ONCE], saved = errno;
+    // Without nodes it only reports where pages are.
+    long result = syscall(SYS_move_pages, *pid, count, pages, NULL, states, 0);
+    if (result != 0 && (errno == EINVAL || errno == ESRCH)) {
+        // The main thread may have ended: then a live thread's number gives access to the memory.
+        const pid_t other = cll_living_thread(*pid);
+        if (other != 0) {
+            *pid = other;
+            result = syscall(SYS_move_pages, *pid, count, pages, NULL, states, 0);
+        }
+    }
+    errno = saved;
+    size_t ready = 0;
+    while (ready < count && (result != 0 || states[ready] != -ENOENT)) ready++;
+    return ready;
+}
+
 size_t cll_memory_ready_pieces(pid_t pid, const uint64_t *addresses, size_t size, size_t count) {
-    enum { AT_ONCE = 32 };
-    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), rest = size > 0 ? size - 1 : 0;
     // The page of each entry, and the piece that it belongs to.
-    void *pages[AT_ONCE];
-    size_t pieces[AT_ONCE];
-    int states[AT_ONCE];
+    void *pages[PAGES_AT_ONCE];
+    size_t pieces[PAGES_AT_ONCE];
     size_t done = 0;
     uint64_t next = 0;
     while (done < count) {
         size_t asked = 0, piece = done;
         uint64_t at = next;
-        while (piece < count && asked < AT_ONCE) {
-            const uint64_t last = size > 0 && addresses[piece] <= UINT64_MAX - (size - 1) ? addresses[piece] + (size - 1) : UINT64_MAX;
+        while (piece < count && asked < PAGES_AT_ONCE) {
+            const uint64_t last = addresses[piece] <= UINT64_MAX - rest ? addresses[piece] + rest : UINT64_MAX;
             if (at == 0) at = addresses[piece] & ~(page - 1);
             pages[asked] = (void *)(uintptr_t)at;
             pieces[asked++] = piece;
@@ -130,18 +150,33 @@ size_t cll_memory_ready_pieces(pid_t pid, const uint64_t *addresses, size_t size
                 at += page;
             }
         }
-        int saved = errno;
-        // Without nodes it only reports where pages are.
-        long result = syscall(SYS_move_pages, pid, asked, pages, NULL, states, 0);
-        errno = saved;
-        if (result != 0) return count;
-        for (size_t index = 0; index < asked; index++) {
-            if (states[index] == -ENOENT) return pieces[index];
-        }
+        const size_t ready = cll_ready_pages(&pid, pages, asked);
+        if (ready < asked) return pieces[ready];
         done = piece;
         next = at;
     }
     return count;
+}
+
+size_t cll_memory_ready_bytes(pid_t pid, uint64_t address, size_t count) {
+    if (count == 0) return 0;
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = address & ~(page - 1);
+    const uint64_t last = address <= UINT64_MAX - (count - 1) ? address + (count - 1) : UINT64_MAX;
+    const uint64_t all = (last - first) / page + 1;
+    void *pages[PAGES_AT_ONCE];
+    for (uint64_t done = 0; done < all;) {
+        size_t asked = 0;
+        for (; asked < PAGES_AT_ONCE && done + asked < all; asked++) pages[asked] = (void *)(uintptr_t)(first + (done + asked) * page);
+        const size_t ready = cll_ready_pages(&pid, pages, asked);
+        done += ready;
+        if (ready < asked) return done == 0 ? 0 : (size_t)(first + done * page - address);
+    }
+    return count;
+}
+
+uint64_t cll_memory_page_after(uint64_t address) {
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    return (address & ~(page - 1)) + page;
 }
 
 size_t cll_memory_read_words(pid_t pid, const uint64_t *addresses, uint64_t *words, size_t count) {

@@ -22,13 +22,22 @@ size_t cll_memory_read_present(pid_t pid, uint64_t address, void *buffer, size_t
 // could be read before one that could not. One system call for 32.
 size_t cll_memory_read_pieces(pid_t pid, const uint64_t *addresses, size_t size, void *buffer, size_t count);
 
-// How many of these pieces, from the first on, can be read without a wait: their pages are in memory, or are not mapped.
-// Another page would be read from a disk, or a program provides it (userfaultfd(2), FUSE), perhaps never. One system call
-// for 32 pages, 0.2 us each, which touches no page; all pieces if the kernel or a sandbox does not permit it.
-size_t cll_memory_ready_pieces(pid_t pid, const uint64_t *addresses, size_t size, size_t count);
-
 // The same with 64-bit words.
 size_t cll_memory_read_words(pid_t pid, const uint64_t *addresses, uint64_t *words, size_t count);
+
+// How many of these pieces, from the first on, can be read without a wait: their pages are in the page tables of that
+// process, or are not mapped. Another page may be on a disk, or a program provides it (userfaultfd(2), FUSE), perhaps
+// never. It may as well be in memory, if this process never touched it: shared memory or a file's page that another
+// process wrote or read (fork(2) does not copy their entries). The kernel does not show which without a walk through the
+// page tables of all mappings (VmFlags in /proc/PID/smaps), so they count as not ready. One system call for 32 pages,
+// 0.2 us each, which touches no page; all pieces if the kernel or a sandbox does not permit it.
+size_t cll_memory_ready_pieces(pid_t pid, const uint64_t *addresses, size_t size, size_t count);
+
+// The same for one range: how many of its bytes.
+size_t cll_memory_ready_bytes(pid_t pid, uint64_t address, size_t count);
+
+// The start of the page after that of the address.
+uint64_t cll_memory_page_after(uint64_t address);
 
 // Like cll_memory_read, for a stack. Pages that were never touched read as zeros and are not accessed: reading such a
 // page would allocate it, and if the stack is on userfaultfd, it would wait for the program that serves the fault.

@@ -9,8 +9,10 @@ internal import LagModel
 /// memory, the number of reads, and the processor time that those after the first few may take. (Ending it because this thread
 /// had to wait for a processor would not shorten the stop: the wait is over, and the frames would be lost.)
 ///
-/// Only pages that are in memory are read: others are read from a disk, or a program provides them (`userfaultfd`, FUSE). It may
-/// wait for the thread that is stopped here, or never answer. (A page that is taken away between check and read is waited for.)
+/// Only pages in the process's page tables are read. Others may have to be read from a disk, or a program provides them
+/// (`userfaultfd`, FUSE): it may wait for the thread that is stopped here, or never answer. Absent as well are pages of files and
+/// of shared memory that are in memory, but that this process never touched: the kernel does not show the difference in
+/// bounded time. (A page that is taken away between check and read is waited for.)
 ///
 /// Data of another process is a claim: an invalid address gives nil. One thread at a time.
 // Unchecked: it is passed from the copying thread to the reading one, by a queue that orders memory.
@@ -101,9 +103,10 @@ final class MemoryCopy: @unchecked Sendable {
         var (address, count) = (address, count)
         while let got = fetch(address, count, atLeast: 0)?.count, got < count {
             // The next page is not there.
-            let skipped = got + Self.pageBytes - Int((address &+ UInt64(got)) % UInt64(Self.pageBytes))
+            let next = cll_memory_page_after(address &+ UInt64(got))
+            let skipped = Int(next &- address)
             guard skipped < count else { return }
-            (address, count) = (address &+ UInt64(skipped), count - skipped)
+            (address, count) = (next, count - skipped)
         }
     }
 
@@ -177,7 +180,7 @@ final class MemoryCopy: @unchecked Sendable {
     private func fetch(_ address: UInt64, _ count: Int, atLeast least: Int) -> UnsafeRawBufferPointer? {
         guard hasRoom, count > 0, count <= Self.capacityBytes - used, address != 0 else { return nil }
         reads += 1
-        let ready = readyBytes(address, count)
+        let ready = cll_memory_ready_bytes(process, address, count)
         guard ready >= least else { return nil }
         guard ready > 0 else { return UnsafeRawBufferPointer(start: nil, count: 0) }
         let got = Int(cll_memory_read(process, address, buffer + used, ready))
@@ -188,18 +191,4 @@ final class MemoryCopy: @unchecked Sendable {
         defer { used += min((got + 15) & ~15, Self.capacityBytes - used) }
         return UnsafeRawBufferPointer(start: buffer + used, count: got)
     }
-
-    /// How many of these bytes can be read without a wait.
-    private func readyBytes(_ address: UInt64, _ count: Int) -> Int {
-        var address = address
-        if count <= Self.pageBytes, cll_memory_ready_pieces(process, &address, count, 1) == 1 { return count }
-        // To the end of its first page, then page by page.
-        let first = min(count, Self.pageBytes - Int(address % UInt64(Self.pageBytes)))
-        guard cll_memory_ready_pieces(process, &address, first, 1) == 1 else { return 0 }
-        let pages = stride(from: 0, to: count - first, by: Self.pageBytes).map { address &+ UInt64(first + $0) }
-        let ready = pages.withUnsafeBufferPointer { cll_memory_ready_pieces(process, $0.baseAddress, 1, $0.count) }
-        return min(count, first + ready * Self.pageBytes)
-    }
-
-    private static let pageBytes = 4096
 }

@@ -1,6 +1,8 @@
 internal import CLagLinux
+internal import Foundation
 internal import Glibc
 internal import LagCapture
+internal import TestSupport
 internal import Testing
 
 @testable internal import LagRemote
@@ -65,12 +67,66 @@ struct MemoryCopyTests {
         #expect(places.indices.filter { copy.holds(places[$0], 32) } == [0, 1, 2, 4, 6])
         copy.close(nil)
         #expect(cll_memory_ready_pieces(getpid(), &missing, 8, 1) == 0)
+        #expect(cll_memory_ready_bytes(getpid(), place(1, 100), 2 * page) == 2 * page - 100)
+        #expect(cll_memory_ready_bytes(getpid(), place(1, 100), 2 * page - 100) == 2 * page - 100)
+        #expect(cll_memory_ready_bytes(getpid(), missing, 1) == 0)
+    }
+
+    /// Of more pages than one system call takes.
+    @Test(.enabled(if: MemoryCopyTests.showsPages)) func `a long range is ready up to its first gap`() throws {
+        let (page, gap) = (4096, 70)
+        let memory = try #require(cll_memory_map(80 * page))
+        defer { cll_memory_unmap(memory, 80 * page) }
+        for index in 0..<80 where index != gap { memset(memory + index * page, 1, page) }
+        let start = UInt64(UInt(bitPattern: memory))
+        #expect(cll_memory_ready_bytes(getpid(), start + 8, 79 * page) == gap * page - 8)
+        #expect(cll_memory_ready_bytes(getpid(), start + 8, 64 * page) == 64 * page)
+    }
+
+    /// The process's own number then gives no access to its memory.
+    @Test(.enabled(if: MemoryCopyTests.showsPages)) func `a process without its main thread shows its pages`() throws {
+        let process = Process()
+        process.executableURL = WatchedProbe.folder.appendingPathComponent("ForeignProbe")
+        (process.arguments, process.standardOutput) = (["epoll", "alone"], FileHandle.nullDevice)
+        try process.run()
+        let pid = process.processIdentifier
+        defer {
+            kill(pid, SIGKILL)
+            process.waitUntilExit()
+        }
+        // A zombie's number has no page tables.
+        let hasEnded = try eventually {
+            try String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8).contains(") Z ") && cll_living_thread(pid) != 0
+        }
+        try #require(hasEnded)
+        let maps = try String(contentsOfFile: "/proc/\(pid)/task/\(cll_living_thread(pid))/maps", encoding: .utf8)
+        let mappings = maps.split(separator: "\n").map { $0.split(separator: " ") }
+        func range(_ mapping: [Substring]) -> Range<UInt64>? {
+            let ends = mapping.first?.split(separator: "-").compactMap { UInt64($0, radix: 16) } ?? []
+            return ends.count == 2 && ends[0] < ends[1] ? ends[0]..<ends[1] : nil
+        }
+        // The worker's stack, which is used from its other end, and the program's first page, which the loader has read.
+        let unnamed = mappings.filter { $0.count == 5 && $0[1] == "rw-p" }.compactMap(range)
+        var untouched = try #require(unnamed.max { $0.count < $1.count }).lowerBound
+        let header = try #require(mappings.first.flatMap(range)).lowerBound
+        #expect(cll_memory_ready_pieces(pid, &untouched, 8, 1) == 0)
+        let copy = try #require(MemoryCopy(process: pid))
+        copy.open(nil, within: 1_000_000_000)
+        #expect(copy.load(header, as: UInt32.self) == 0x464c_457f && copy.load(untouched, as: UInt64.self) == nil)
+        copy.close(nil)
+        #expect(cll_memory_ready_bytes(pid, untouched, 8) == 0)
     }
 
     @Test func `places that are not mapped, or at the end of the address space, need no wait`() {
         let places: [UInt64] = [0, 8, .max, .max - 3, 1 << 63]
+        places.withUnsafeBufferPointer { places in
+            // No bytes are less than one, not all that follow.
+            for size in [0, 64] {
+                #expect(cll_memory_ready_pieces(getpid(), places.baseAddress, size, places.count) == places.count)
+            }
+        }
         #expect(
-            places.withUnsafeBufferPointer { cll_memory_ready_pieces(getpid(), $0.baseAddress, 64, $0.count) } == places.count
+            places.allSatisfy { cll_memory_ready_bytes(getpid(), $0, 64) == 64 && cll_memory_ready_bytes(getpid(), $0, 0) == 0 }
         )
     }
 }
