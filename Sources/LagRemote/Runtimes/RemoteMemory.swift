@@ -1,6 +1,7 @@
 internal import CLagLinux
 
-/// The current memory of another process. Reads never fault, and each is bounded; the data is a claim.
+/// The current memory of another process. Reads never fault, and each is bounded; the data is a claim. A page that is not in
+/// memory is waited for, perhaps without end, unlike in ``MemoryCopy``: no thread is stopped meanwhile.
 struct RemoteMemory: Sendable {
     let process: Int32
 
