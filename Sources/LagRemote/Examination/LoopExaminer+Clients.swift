@@ -27,8 +27,10 @@ extension LoopExaminer {
     }
 
     /// Whether a client waits to be accepted at the loop's object (``WaitObject/hasWaitingClient(pidfd:process:)``).
-    var hasWaitingClient: Bool {
-        // Without the lock, because for a set it takes some 3 µs per descriptor of the process.
-        state.withLock { $0.object ?? $0.served }?.hasWaitingClient(pidfd: process.descriptor, process: process.pid) == true
+    var hasWaitingClient: Bool { hasWaitingClient(at: state.withLock { $0.object ?? $0.served }) }
+
+    /// Call it without the lock, because for a set it takes some 3 µs per descriptor of the process.
+    func hasWaitingClient(at object: WaitObject?) -> Bool {
+        object?.hasWaitingClient(pidfd: process.descriptor, process: process.pid) == true
     }
 }

@@ -6,7 +6,24 @@ extension LoopExaminer {
     /// The kernel leaves this much free below the first stack, unless that has no limit (`mmap_base`, arch/x86/mm/mmap.c).
     private static let stackBytes: UInt64 = 128 << 20
 
+    /// A call in which the thread sleeps, in a stretch of work. While it is the same, the thread has not left its handler. (After
+    /// that it may sleep again in the same stretch, further out: a server that ends waits for its threads.)
+    struct HandlerCall: Equatable {
+        private let stretch: UInt64
+        private let number: Int64
+        private let stackPointer: UInt64
+        private let programCounter: UInt64
+
+        /// Nil: the stretch is not known.
+        init?(_ call: cll_thread_syscall, in stretch: UInt64) {
+            guard stretch != 0 else { return nil }
+            (self.stretch, number, stackPointer, programCounter) = (stretch, Int64(call.number), call.sp, call.pc)
+        }
+    }
+
     /// What the thread does now, for ``QuietRule``.
+    /// - Returns: also what it does if a client waits to be accepted at the loop's object, which must be looked up without the
+    ///   lock; nil: the same.
     func doing(
         limit: UInt64,
         in stretch: UInt64,
@@ -16,15 +33,17 @@ extension LoopExaminer {
         isForProof: Bool,
         at now: UInt64,
         _ state: inout State
-    ) -> QuietRule.Doing {
+    ) -> (QuietRule.Doing, withClient: QuietRule.Doing?) {
         let object = state.object
         var call = cll_thread_syscall()
-        guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.number >= 0 else { return .working }
-        if clr_wait_kind(call.number) != 0, object?.isWaited(in: &call, of: process.pid) == true { return .waitingForAll }
-        if object?.asksUser(in: &call, of: process.pid) == true { return .waitingElsewhere }
+        guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.number >= 0 else {
+            return (.working, nil)
+        }
+        if clr_wait_kind(call.number) != 0, object?.isWaited(in: &call, of: process.pid) == true { return (.waitingForAll, nil) }
+        if object?.asksUser(in: &call, of: process.pid) == true { return (.waitingElsewhere, nil) }
         // Servers with several processes pass the right to wait for connections from one to the next.
         if clr_waits_among_processes(process.pid, &call) != 0, state.service.hasNoClient(of: object, at: now) {
-            return .waitingElsewhere
+            return (.waitingElsewhere, nil)
         }
         // A process that serves one client after the other, like each process of a preforking server: only the client that it
         // waits for waits for it.
@@ -32,57 +51,57 @@ extension LoopExaminer {
             state.service.awaitsClient(of: object, in: &call, at: now)
                 || object.isAccepted(in: &call, process: process.pid)
         {
-            return .waitingElsewhere
+            return (.waitingElsewhere, nil)
         }
         // An instance identifies its loop, however young. And a thread in a handler that waits only for objects of its own loop
         // is not in another loop: a `sleep` of Ruby's main thread polls an eventfd of the loop. For an action, it is enough that
         // a client waits to be accepted at the loop's object: a finished start does not leave that behind.
-        if isYoung, let object, object.epoll == nil, isLoops(call),
-            !isForProof || !object.hasWaitingClient(pidfd: process.descriptor, process: process.pid)
-        {
-            guard !isForProof, isInHandler(call, in: stretch, isServing: isServing, &state), !isLoops(call, besides: object)
-            else {
-                return .waitingElsewhere
+        let isYoungSet = isYoung && object != nil && object?.epoll == nil && isLoops(call)
+        if isYoungSet, !isForProof {
+            guard isInHandler(call, in: stretch, isServing: isServing, &state), !isLoops(call, besides: object) else {
+                return (.waitingElsewhere, nil)
             }
-            return .waiting(isFurtherOut: false)
+            return (.waiting(isFurtherOut: false), nil)
         }
-        return switch Int(clr_call_use(process.pid, &call)) {
-        case CLR_CALL_RESTS where isEnding && clr_awaits_own(&call) != 0: .ending
-        case CLR_CALL_RESTS
-        where object?.epoll != nil && state.libraries.has(.javaMachine) && state.service.hasNoChannel(of: object?.epoll, at: now):
-            .waitingElsewhere
-        // For CPython, Ruby, Perl or PHP, the language's calls are enough for a line. For an action, the C stack must show the
-        // same, or its calls if a client waits to be accepted.
-        case CLR_CALL_RESTS:
-            .waiting(
-                isFurtherOut: call.sp > limit
-                    && (isForProof
-                        ? !hasClient(waitingFor: stretch, state)
-                        : isOnFirstStack(limit, &state) && !isInHandler(call, in: stretch, isServing: isServing, &state))
-            )
-        case CLR_CALL_SLEEPS: object == nil && state.pause.isHandler(call.sp) ? .working : .sleeping
-        default: .working
-        }
+        let doing: QuietRule.Doing =
+            switch Int(clr_call_use(process.pid, &call)) {
+            case CLR_CALL_RESTS where isEnding && clr_awaits_own(&call) != 0: .ending
+            case CLR_CALL_RESTS
+            where object?.epoll != nil && state.libraries.has(.javaMachine)
+                && state.service.hasNoChannel(of: object?.epoll, at: now):
+                .waitingElsewhere
+            // For CPython, Ruby, Perl or PHP, the language's calls are enough for a line. For an action, the C stack must show
+            // the same, or its calls if a client waits to be accepted.
+            case CLR_CALL_RESTS where isForProof: .waiting(isFurtherOut: call.sp > limit)
+            case CLR_CALL_RESTS:
+                .waiting(
+                    isFurtherOut: call.sp > limit && isOnFirstStack(limit, &state)
+                        && !isInHandler(call, in: stretch, isServing: isServing, &state)
+                )
+            case CLR_CALL_SLEEPS: object == nil && state.pause.isHandler(call.sp) ? .working : .sleeping
+            default: .working
+            }
+        let isShown = isForProof && state.handlerCall != nil && state.handlerCall == HandlerCall(call, in: stretch)
+        let isShownOut = isShown && doing == .waiting(isFurtherOut: true)
+        return (isYoungSet ? .waitingElsewhere : doing, withClient: isShownOut ? .waiting(isFurtherOut: false) : doing)
     }
 
     /// Whether the thread is in a handler although it sleeps above the limit, by its call stack (`isHandler`): the wait itself may
     /// use more stack than all of a handler. Some 50 µs if it must be read.
     func isHandlerByCalls(_ facts: QuietRule, in stretch: UInt64, _ isHandler: (_ events: UInt64?) -> Bool) -> Bool {
-        let (isShared, events, isKnown) = state.withLock {
-            ($0.sharedNanoseconds != nil, $0.events, stretch != 0 && $0.stackStretch == stretch)
-        }
+        guard facts.isPendingElsewhere || facts.isQuietByPlace else { return false }
+        let (isShared, events, known) = state.withLock { ($0.sharedNanoseconds != nil, $0.events, $0.handlerCall) }
+        var call = cll_thread_syscall()
+        let isBlocked = cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED) && call.number >= 0
         // While work is pending it is a stall at any place; then only an action needs it.
-        let isUnknown = facts.isPendingElsewhere && !isKnown
-        guard facts.isQuietByPlace || isUnknown, !isShared, isHandler(events) else { return false }
-        state.withLock { $0.stackStretch = stretch }
-        return true
-    }
-
-    /// Whether its call stack has shown the thread in a handler in this stretch of work, and a client waits to be accepted at the
-    /// loop's object.
-    private func hasClient(waitingFor stretch: UInt64, _ state: State) -> Bool {
-        guard stretch != 0, state.stackStretch == stretch else { return false }
-        return state.object?.hasWaitingClient(pidfd: process.descriptor, process: process.pid) == true
+        let present = isBlocked ? HandlerCall(call, in: stretch) : nil
+        let isKnown = known != nil && known == present
+        guard facts.isQuietByPlace || !isKnown, !isShared else { return false }
+        let isFound = isHandler(events)
+        // The stack is that of this call if the thread has slept in it all the time.
+        let shown = isFound && isBlocked && isAsleep(in: call) ? present : nil
+        state.withLock { $0.handlerCall = shown }
+        return isFound
     }
 
     /// Whether the main thread waits on the stack that the kernel gave it. On other stacks (GNU Pth and other coroutine

@@ -32,9 +32,10 @@ package final class LoopExaminer: Sendable {
         var readCalls: CallChain?
         /// The last stretch of work in which an examination found no event ready.
         var idleStretch: UInt64?
-        /// The last stretches of work in which those calls, and those on its stack, showed the thread in a handler.
+        /// The last stretch of work in which those calls showed the thread in a handler.
         var handlerStretch: UInt64?
-        var stackStretch: UInt64?
+        /// Where those on its stack last did.
+        var handlerCall: HandlerCall?
         var calls: CallChainReader
         var libraries: LibrarySearch
         /// The epoll instance on which the kernel has shown the thread waiting.
@@ -233,7 +234,7 @@ package final class LoopExaminer: Sendable {
         _ sharing: (_ epoll: Int32) -> QuietRule.Sharing,
         _ others: () -> [Other]
     ) -> QuietRule {
-        var (rule, object) = state.withLock { state in
+        var (rule, object, withClient) = state.withLock { state in
             let isServed = state.object == nil && state.servedStretch == stretch
             if isServed { state.object = state.served }
             defer { if isServed { state.object = nil } }
@@ -258,20 +259,17 @@ package final class LoopExaminer: Sendable {
             // An exiting process closes its descriptors before its threads are gone: that does not make a stalled thread quiet.
             let isEnding = work.kind == .gone && cll_thread_is_ending(process.pid, tid) != 0
             let service = work.kind == .loop ? state.service.kind(of: state.object?.epoll, at: now) : nil
-            var rule = QuietRule(
-                kind: isEnding || isBetween ? .unknown : service ?? work.kind,
-                pending: pending,
-                doing: doing(
-                    limit: limit,
-                    in: stretch,
-                    isEnding: process.end.mayBeEnd(since: begin, at: now),
-                    isYoung: isYoung,
-                    isServing: isServing,
-                    isForProof: isForProof,
-                    at: now,
-                    &state
-                )
+            let (found, withClient) = doing(
+                limit: limit,
+                in: stretch,
+                isEnding: process.end.mayBeEnd(since: begin, at: now),
+                isYoung: isYoung,
+                isServing: isServing,
+                isForProof: isForProof,
+                at: now,
+                &state
             )
+            var rule = QuietRule(kind: isEnding || isBetween ? .unknown : service ?? work.kind, pending: pending, doing: found)
             rule.isMainThread = tid == process.pid
             rule.isByStretch = isNew
             rule.isYoung = isYoung && state.object.map { $0.epoll == nil && !$0.isRing } == true
@@ -285,8 +283,9 @@ package final class LoopExaminer: Sendable {
                 // Another thread may have fetched the event, and not read it yet.
                 if isNew, rule.sharing != .alone { (rule.pending, rule.isByStretch) = (work.pending, false) }
             }
-            return (rule, state.object)
+            return (rule, state.object, withClient)
         }
+        if let withClient, withClient != rule.doing, hasWaitingClient(at: object) { rule.doing = withClient }
         // Without the lock, because the objects of other loops are under their locks.
         if rule.kind == .loop, rule.pending == .pending, let object {
             rule.pending = work(at: object, besides: others(), at: now)
