@@ -1,6 +1,7 @@
 internal import Glibc
 internal import LagMonitor
 internal import LagWorkload
+internal import Synchronization
 
 /// Ends the run, whatever the main thread is doing: a separate thread waits for the signals and the deadline, then
 /// drains the output and exits the process. The main thread may hang forever.
@@ -11,6 +12,8 @@ final class RunControl: Sendable {
     private let truth: TruthLog?
     private let reader: OutputReaderMonitor
     private let deadline: MonotonicTime
+    /// Whether one of the two threads that may end the process has begun its summary.
+    private let isEnding = Atomic<Bool>(false)
 
     init(
         monitor: StallMonitor,
@@ -55,7 +58,14 @@ final class RunControl: Sendable {
         exitProcess()
     }
 
+    /// Called by both threads; the summary is that of the first. The shutdown timeout also limits the other's summary.
     private func exitProcess(isCutShort: Bool = false) -> Never {
+        if isEnding.exchange(true, ordering: .acquiringAndReleasing) {
+            while !isCutShort { pause() }
+            sleepUntil(.now + Self.summaryTime)
+            _exit(ExitStatus.success)
+        }
+        if isCutShort { Diagnostics.report("the last lines were not written in time") }
         WorkloadChild.kill()
         Diagnostics.report("\(output.summary(monitor.statistics, isCutShort: isCutShort))")
         Diagnostics.flush()
@@ -66,7 +76,6 @@ final class RunControl: Sendable {
     private func startShutdownTimeout() {
         try? HelperThread.start("stop-timeout") { [self] in
             sleepUntil(.now + Self.shutdownTimeout)
-            Diagnostics.report("the last lines were not written in time")
             exitProcess(isCutShort: true)
         }
     }
@@ -75,4 +84,6 @@ final class RunControl: Sendable {
     private static let grace: Duration = .milliseconds(500)
     /// Below the two seconds that are documented.
     private static let shutdownTimeout: Duration = .milliseconds(1800)
+    /// For a summary that is being written at the timeout.
+    private static let summaryTime: Duration = .milliseconds(100)
 }
