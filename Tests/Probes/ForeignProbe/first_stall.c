@@ -1,6 +1,7 @@
 // `ForeignProbe first CASE`: what follows a thread's first wait, which lasts until a line arrives on stdin.
 #define _GNU_SOURCE
 #include "probes.h"
+#include "waited_set.h"
 #include <alloca.h>
 #include <poll.h>
 #include <pthread.h>
@@ -11,7 +12,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <time.h>
@@ -87,86 +87,6 @@ static void turn_by_poll(void) {
     }
 }
 
-// MARK: Sets
-
-// The descriptors of a wait by poll or select: the first becomes ready when a line has arrived.
-static int waited[2], waited_count;
-static int line_ends[2];
-
-// Reads the line, which no wrapper sees, and ends the wait with a byte or a connection.
-static void *pass_on(void *address) {
-    char byte = 0;
-    while (read(STDIN_FILENO, &byte, 1) == 1 && byte != '\n') continue;
-    if (address == NULL) {
-        if (write(line_ends[1], "x", 1) != 1) _exit(3);
-    } else if (connect(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), address, sizeof(struct sockaddr_un)) != 0) {
-        _exit(3);
-    }
-    return NULL;
-}
-
-static void pass_line_on(struct sockaddr_un *address) {
-    pthread_t thread;
-    pthread_create(&thread, NULL, pass_on, address);
-    pthread_detach(thread);
-}
-
-static void wait_on_pipe(void) {
-    if (pipe(line_ends) != 0) _exit(3);
-    waited[0] = line_ends[0];
-    waited[1] = eventfd(0, EFD_CLOEXEC);
-    waited_count = 2;
-    pass_line_on(NULL);
-}
-
-// One end of a connection, like a client's.
-static void wait_on_answer(void) {
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, line_ends) != 0) _exit(3);
-    waited[0] = line_ends[0];
-    waited_count = 1;
-    pass_line_on(NULL);
-}
-
-static struct sockaddr_un address = {.sun_family = AF_UNIX};
-
-static void wait_on_listener(void) {
-    waited[0] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    waited_count = 1;
-    snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "lagmonitor-first-%d", (int)getpid());
-    if (bind(waited[0], (struct sockaddr *)&address, sizeof(address)) != 0 || listen(waited[0], 1) != 0) _exit(3);
-    pass_line_on(&address);
-}
-
-// Consumes what arrived, so that the next wait finds nothing ready.
-static void take_line(void) {
-    char byte;
-    int listens = 0;
-    socklen_t length = sizeof(listens);
-    getsockopt(waited[0], SOL_SOCKET, SO_ACCEPTCONN, &listens, &length);
-    if (listens) accept(waited[0], NULL, NULL);
-    else if (read(waited[0], &byte, 1) != 1) _exit(3);
-}
-
-static const char *call = "poll";
-
-__attribute__((noinline)) static void wait_for_set(int timeout_ms) {
-    struct pollfd some[2] = {{.fd = waited[0], .events = POLLIN}, {.fd = waited[1], .events = POLLIN}};
-    struct timespec time = {.tv_sec = timeout_ms / 1000, .tv_nsec = timeout_ms % 1000 * 1000000L};
-    struct timeval value = {.tv_sec = timeout_ms / 1000, .tv_usec = timeout_ms % 1000 * 1000};
-    int most = 0;
-    fd_set reads;
-    FD_ZERO(&reads);
-    for (int i = 0; i < waited_count; i++) {
-        FD_SET(waited[i], &reads);
-        most = waited[i] > most ? waited[i] : most;
-    }
-    if (strcmp(call, "poll") == 0) poll(some, (nfds_t)waited_count, timeout_ms);
-    else if (strcmp(call, "ppoll") == 0) ppoll(some, (nfds_t)waited_count, timeout_ms < 0 ? NULL : &time, NULL);
-    else if (strcmp(call, "select") == 0) select(most + 1, &reads, NULL, NULL, timeout_ms < 0 ? NULL : &value);
-    else if (strcmp(call, "pselect") == 0) pselect(most + 1, &reads, NULL, NULL, timeout_ms < 0 ? NULL : &time, NULL);
-    else _exit(64);
-}
-
 // What the first turn does before it stalls.
 static void (*before_stall)(void);
 
@@ -183,13 +103,9 @@ __attribute__((noinline)) static void turn_on_set(int turns) {
     if (turns == TURNS) wait_for_set(-1);
 }
 
-static void connect_client(void) {
-    if (connect(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), (struct sockaddr *)&address, sizeof(address)) != 0) _exit(3);
-}
-
 // A server's first request, and a second client that waits; or a start that does not accept the waiting client.
 __attribute__((noinline)) static void hang_with_client(int accepts) {
-    wait_on_listener();
+    wait_on_listener(1);
     wait_for_set(-1);
     if (accepts) {
         take_line();
@@ -200,8 +116,7 @@ __attribute__((noinline)) static void hang_with_client(int accepts) {
 
 // Both clients are connected before the first wait, which is not observed. With a second listening socket their origin is unknown.
 __attribute__((noinline)) static void hang_at_once(int listeners) {
-    wait_on_listener();
-    if (listen(waited[0], 4) != 0) _exit(3);
+    wait_on_listener(4);
     struct sockaddr_un other = {.sun_family = AF_UNIX};
     int second = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (listeners > 1 && (bind(second, (struct sockaddr *)&other, sizeof(sa_family_t)) != 0 || listen(second, 1) != 0)) _exit(3);
@@ -226,25 +141,13 @@ __attribute__((noinline)) static void turn_on_epoll(int turns) {
 static void start_with(void (*prepare)(void), int closes) {
     for (int answer = 0; answer < JOBS; answer++) {
         if (answer == 0 || closes) prepare();
-        if (answer > 0 && write(line_ends[1], "x", 1) != 1) _exit(3);
+        if (answer > 0) end_wait();
         wait_for_set(-1);
         take_line();
-        if (closes) {
-            close(line_ends[0]);
-            close(line_ends[1]);
-            close(waited[1]);
-        }
+        if (closes) close_waited();
         if (answer == 0) first_handler(STALL_MS);
     }
     turn_on(set);
-}
-
-static void wait_on_new_pipe(void) {
-    static int is_second;
-    if (is_second++ == 0) return wait_on_pipe();
-    if (pipe(line_ends) != 0) _exit(3);
-    waited[0] = line_ends[0];
-    waited[1] = eventfd(0, EFD_CLOEXEC);
 }
 
 // MARK: Threads
@@ -297,7 +200,7 @@ static void end_slowly(void) { first_handler(STALL_MS); }
 
 int run_first_stall(int count, char **arguments) {
     const char *name = count > 1 ? arguments[1] : "";
-    if (count > 2) call = arguments[2];
+    if (count > 2) waited_call = arguments[2];
     alarm(120);
     set = epoll_create1(EPOLL_CLOEXEC);
     int other = epoll_create1(EPOLL_CLOEXEC);
@@ -309,10 +212,10 @@ int run_first_stall(int count, char **arguments) {
     } else if (strcmp(name, "at-once") == 0) {
         // The first wait was not observed.
         wait_on_pipe();
-        if (write(line_ends[1], "x", 1) != 1) return 3;
+        end_wait();
         turn_on_set(TURNS);
     } else if (strcmp(name, "listener") == 0) {
-        wait_on_listener();
+        wait_on_listener(1);
         turn_on_set(TURNS);
     } else if (strcmp(name, "hang-with-second-client") == 0 || strcmp(name, "hang-before-accept") == 0) {
         hang_with_client(strcmp(name, "hang-with-second-client") == 0);
