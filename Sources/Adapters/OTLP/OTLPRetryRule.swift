@@ -29,7 +29,7 @@ public struct OTLPRetryRule: Sendable, Equatable {
     func verdict(on answer: OTLPAnswer, attempt: Int, now: Date, jitter: Double) -> Verdict {
         var asked: Double?
         if let answer = answer.response {
-            if (200..<300).contains(answer.status) { return .accepted(rejected: Self.rejected(in: answer.body)) }
+            if answer.isSuccess { return .accepted(rejected: Self.rejected(in: answer.body)) }
             guard [429, 502, 503, 504].contains(answer.status) else { return .lost }
             asked = answer.retryAfter.flatMap { Self.seconds(ofRetryAfter: $0, now: now) }
         }

@@ -33,30 +33,6 @@ public final class OTLPSink: ReturningSink, LossExplainingSink {
     static let batchLines = 64
     static let batchBytes = 1 << 20
 
-    /// A line, and what is lost with it.
-    private struct Line {
-        enum Content {
-            case record
-            /// The losses that it reports must be reported again.
-            case losses(Notice)
-            /// What it reports is also in later lines.
-            case notice
-
-            init(_ facts: LineFacts) {
-                guard let notice = facts.notice else {
-                    self = facts.stall == nil ? .notice : .record
-                    return
-                }
-                self = notice.loss == nil ? .notice : .losses(notice)
-            }
-        }
-
-        let bytes: [UInt8]
-        let content: Content
-
-        var isRecord: Bool { if case .record = content { true } else { false } }
-    }
-
     private struct State {
         var waiting: [Line] = []
         /// The lines of the request that is in progress, or will be retried.
@@ -64,6 +40,8 @@ public final class OTLPSink: ReturningSink, LossExplainingSink {
         var attempt = 0
         /// Only records.
         var abandoned: UInt64 = 0
+        /// Why the last request failed; nil: it did not.
+        var lastFailure: String?
         var lossReason: String?
         var unreportedNotices: [Notice] = []
         var isClosed = false
@@ -84,7 +62,8 @@ public final class OTLPSink: ReturningSink, LossExplainingSink {
             generation += 1
         }
 
-        mutating func abandon(_ lines: [Line]) {
+        mutating func abandon(_ lines: [Line], because reason: String?) {
+            if !lines.isEmpty { lossReason = reason }
             for line in lines {
                 switch line.content {
                 case .record: abandoned += 1
@@ -193,9 +172,9 @@ public final class OTLPSink: ReturningSink, LossExplainingSink {
             usleep(5000)
         }
         let transport = state.withLock { state in
-            if state.isReturning { state.giveBack() } else { state.abandon(state.sending + state.waiting) }
-            state.sending = []
-            state.waiting = []
+            let left = state.sending + state.waiting
+            if state.isReturning { state.giveBack() } else { state.abandon(left, because: state.lastFailure) }
+            (state.sending, state.waiting) = ([], [])
             state.generation += 1
             return state.transport
         }
@@ -274,15 +253,17 @@ public final class OTLPSink: ReturningSink, LossExplainingSink {
     private func take(_ answer: OTLPAnswer, _ generation: UInt64) {
         state.withLock { state in
             guard generation == state.generation, !state.sending.isEmpty else { return }
-            state.lossReason = answer.lossReason
+            state.lastFailure = answer.lossReason
             // A line that is returned is not lost, however often it failed.
             let attempt = state.isReturning ? min(state.failures + 1, rule.attempts - 1) : state.attempt
             switch rule.verdict(on: answer, attempt: attempt, now: Date(), jitter: Double.random(in: 0..<1)) {
             case .accepted(let rejected):
                 state.failures = 0
+                let reason = "the receiver rejected lines"
                 if rejected >= UInt64(state.sending.count) {
-                    state.abandon(state.sending)
-                } else {
+                    state.abandon(state.sending, because: reason)
+                } else if rejected > 0 {
+                    state.lossReason = reason
                     // It is not known which ones: they are assumed to be records.
                     state.abandoned += min(rejected, UInt64(state.sending.count { $0.isRecord }))
                 }
@@ -292,7 +273,7 @@ public final class OTLPSink: ReturningSink, LossExplainingSink {
                 state.giveBack(afterNanoseconds: nanoseconds)
             case .retry(let nanoseconds): send(&state, afterNanoseconds: nanoseconds)
             case .lost:
-                state.abandon(state.sending)
+                state.abandon(state.sending, because: answer.lossReason)
                 sendNext(&state)
             }
         }

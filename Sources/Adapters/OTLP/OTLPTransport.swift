@@ -14,6 +14,8 @@ struct OTLPAnswer: Sendable, Equatable {
         var status: Int
         var retryAfter: String?
         var body = Data()
+
+        var isSuccess: Bool { (200..<300).contains(status) }
     }
 
     /// Nil: there was no answer.
@@ -21,8 +23,9 @@ struct OTLPAnswer: Sendable, Equatable {
     /// Why there was none, if that is known.
     var failure: String?
 
-    /// Why the lines of the request did not arrive.
-    var lossReason: String {
-        response.map { "the receiver answered with status \($0.status)" } ?? failure ?? "no answer of the receiver"
+    /// Why the lines of the request did not arrive; nil: they did.
+    var lossReason: String? {
+        guard let response else { return failure ?? "no answer of the receiver" }
+        return response.isSuccess ? nil : "the receiver answered with status \(response.status)"
     }
 }

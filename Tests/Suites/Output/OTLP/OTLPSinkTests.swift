@@ -7,52 +7,6 @@ import Testing
 
 @testable import LagMonitorOTLP
 
-/// Answers as scripted; keeps requests unanswered while `holds` is set.
-private final class ScriptedTransport: OTLPTransport {
-    private struct State {
-        var answers: [OTLPAnswer] = []
-        var bodies: [String] = []
-        var held: [@Sendable (OTLPAnswer) -> Void] = []
-        var holds = false
-        var cancelled = 0
-    }
-
-    private let state = Mutex(State())
-
-    init(_ statuses: [Int?] = [], holding: Bool = false) {
-        state.withLock { state in
-            state.answers = statuses.map { OTLPAnswer(response: $0.map { .init(status: $0) }) }
-            state.holds = holding
-        }
-    }
-
-    var bodies: [String] { state.withLock { $0.bodies } }
-    var cancelled: Int { state.withLock { $0.cancelled } }
-
-    func post(_ body: Data, _ done: @escaping @Sendable (OTLPAnswer) -> Void) {
-        let answer: OTLPAnswer? = state.withLock { state in
-            state.bodies.append(String(decoding: body, as: UTF8.self))
-            guard !state.holds else {
-                state.held.append(done)
-                return nil
-            }
-            return state.answers.isEmpty ? OTLPAnswer(response: .init(status: 200)) : state.answers.removeFirst()
-        }
-        if let answer { done(answer) }
-    }
-
-    func release() {
-        let held = state.withLock { state in
-            defer { state.held = [] }
-            state.holds = false
-            return state.held
-        }
-        for done in held { done(OTLPAnswer(response: .init(status: 200))) }
-    }
-
-    func cancel() { state.withLock { $0.cancelled += 1 } }
-}
-
 private func line(_ number: Int) -> String { "{\"resourceLogs\":[{\"n\":\(number)}]}\n" }
 
 struct OTLPSinkTests {
@@ -122,6 +76,45 @@ struct OTLPSinkTests {
         #expect(eventually { transport.bodies.count == 2 })
         sink.close()
         #expect(sink.takeAbandonedLines() == 0)
+        #expect(sink.lossReason == "the receiver answered with status 400")
+    }
+
+    @Test func `rejected lines are counted with their reason`() throws {
+        let transport = ScriptedTransport(rejecting: [0, 1])
+        let sink = sink(transport)
+        try sink.put(line(1))
+        #expect(eventually { sink.unsettledLines == 0 })
+        #expect(sink.takeAbandonedLines() == 0 && sink.lossReason == nil)
+        try sink.put(line(2))
+        #expect(eventually { sink.takeAbandonedLines() == 1 })
+        #expect(sink.lossReason == "the receiver rejected lines")
+    }
+
+    @Test func `lines that are lost at closing have the reason of the last request`() throws {
+        let transport = ScriptedTransport(Array(repeating: 503, count: 1000))
+        let sink = sink(transport, attempts: 1000)
+        try sink.put(line(1))
+        #expect(eventually { transport.bodies.count > 1 })
+        sink.limitWaiting(untilMonotonicNanoseconds: 0)
+        sink.close()
+        #expect(sink.takeAbandonedLines() == 1)
+        #expect(sink.lossReason == "the receiver answered with status 503")
+    }
+
+    /// It is not known why the last request had no answer.
+    @Test func `lines that are lost at closing do not have the reason of earlier ones`() throws {
+        let transport = ScriptedTransport([503, nil])
+        let sink = sink(transport, attempts: 2)
+        try sink.put(line(1))
+        #expect(eventually { sink.takeAbandonedLines() == 1 })
+        #expect(sink.lossReason == "no answer of the receiver")
+        try sink.put(line(2))
+        #expect(eventually { sink.unsettledLines == 0 })
+        transport.hold()
+        try sink.put(line(3))
+        sink.limitWaiting(untilMonotonicNanoseconds: 0)
+        sink.close()
+        #expect(sink.takeAbandonedLines() == 1 && sink.lossReason == nil)
     }
 
     @Test func `lines are counted as lost after the last attempt`() throws {
