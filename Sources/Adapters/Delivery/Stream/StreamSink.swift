@@ -161,11 +161,13 @@ public final class StreamSink: RecordSink {
         }
     }
 
+    private var noConnection: SinkError { SinkError(.tooSlow, path: name, detail: "no connection within the time-out") }
+
     private func addresses(_ deadline: WriteDeadline) throws(SinkError) -> [SocketEndpoint] {
         switch place {
         case .addresses(let addresses): return addresses
         case .host(let lookup):
-            guard let addresses = lookup.addresses(deadline) else { throw SinkError(.tooSlow, path: name) }
+            guard let addresses = lookup.addresses(deadline) else { throw noConnection }
             guard !addresses.isEmpty else {
                 throw SinkError(.readerGone, path: name, code: ENXIO, detail: "no address of its host is known")
             }
@@ -194,7 +196,7 @@ public final class StreamSink: RecordSink {
         if code == EINPROGRESS {
             guard deadline.waitUntilWritable(descriptor) else {
                 _ = Glibc.close(descriptor)
-                throw SinkError(.tooSlow, path: name)
+                throw noConnection
             }
             var size = socklen_t(MemoryLayout<Int32>.size)
             if getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size) != 0 { code = errno }

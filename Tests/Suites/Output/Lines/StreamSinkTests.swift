@@ -39,16 +39,34 @@ struct StreamSinkTests {
     @Test func `an address that does not answer leaves time for the next one`() throws {
         let full = try Listener(backlog: 0)
         let good = try Listener()
-        var descriptors: [Int32] = []
+        let descriptors = connections(to: full)
         defer { for descriptor in descriptors { close(descriptor) } }
-        for _ in 0..<8 {
-            let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-            descriptors.append(socket(AF_INET, type, 0))
-            _ = full.socketName.connect(descriptors[descriptors.count - 1])
-        }
         let sink = StreamSink(name: "tcp:two", .addresses([full.socketName, good.socketName]), timeout: .seconds(1))
         try sink.put("a\n")
         #expect(try good.accept().readLine() == "a\n")
+    }
+
+    /// The second line is not tried: it is lost for the same reason.
+    @Test func `a host that does not answer is not a slow reader`() throws {
+        let full = try Listener(backlog: 0)
+        let descriptors = connections(to: full)
+        defer { for descriptor in descriptors { close(descriptor) } }
+        let sink = try StreamSink(full.address, timeout: .milliseconds(100))
+        for _ in 0..<2 {
+            let error = #expect(throws: SinkError.self) { try sink.put("lost\n") }
+            #expect(error?.reason == .tooSlow)
+            #expect(error?.description == "cannot write to \(sink.name): no connection within the time-out")
+        }
+    }
+
+    /// As many as fill its queue.
+    private func connections(to listener: Listener) -> [Int32] {
+        (0..<8).map { _ in
+            let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+            let descriptor = socket(AF_INET, type, 0)
+            _ = listener.socketName.connect(descriptor)
+            return descriptor
+        }
     }
 
     @Test(arguments: ["unix", "tcp"]) func `lines arrive on one connection`(kind: String) throws {
@@ -215,7 +233,8 @@ struct StreamSinkTests {
             return [name]
         }
         let sink = StreamSink(name: "tcp:slow", .host(lookup), timeout: .milliseconds(200), delay: impatient)
-        for _ in 0..<2 { #expect(throws: SinkError(.tooSlow, path: sink.name)) { try sink.put("lost\n") } }
+        let failure = SinkError(.tooSlow, path: sink.name, detail: "no connection within the time-out")
+        for _ in 0..<2 { #expect(throws: failure) { try sink.put("lost\n") } }
         gate.signal()
         var isTaken = false
         for _ in 0..<200 where !isTaken { isTaken = (try? sink.put("a\n")) != nil }
