@@ -30,7 +30,8 @@ size_t cll_memory_read_words(pid_t pid, const uint64_t *addresses, uint64_t *wor
 // never. It may as well be in memory, if this process never touched it: shared memory or a file's page that another
 // process wrote or read (fork(2) does not copy their entries). The kernel does not show which without a walk through the
 // page tables of all mappings (VmFlags in /proc/PID/smaps), so they count as not ready. One system call for 32 pages,
-// 0.2 us each, which touches no page; all pieces if the kernel or a sandbox does not permit it.
+// 0.2 us each, which touches no page; some 20 us more if the main thread has ended. All pieces if the kernel or a sandbox
+// does not permit it.
 size_t cll_memory_ready_pieces(pid_t pid, const uint64_t *addresses, size_t size, size_t count);
 
 // The same for one range: how many of its bytes.
