@@ -29,7 +29,7 @@
 /// - `completeness` is 1 − 0.2 × the share, of the covering stacks, of those whose root was not reached;
 /// - `names` is 1 − 0.5 × the share, of the covering stacks, in which the program's code without a name, or a language's function
 ///   whose name was lost, is nearer to the leaf: that may be the cause;
-/// - `lines` is 1 − the share, of the covering stacks, in which the blamed function of the program has no line, times 0.05 if its
+/// - `lines` is 1 − the share, of the covering stacks, in which the blamed function of the program has no line, times 0.13 if its
 ///   caller's instruction names it; if a pointer called it, times 0.1 if a library outside of its module did and it has called
 ///   another function, otherwise 0.38; times 0.1 if the call is not known (0.2 where it ran itself). The compiler may have inlined
 ///   the function to blame into it, and a function that left by a jump has no frame; only lines show both. (Of 751 such stalls of

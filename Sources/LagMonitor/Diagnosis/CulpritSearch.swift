@@ -26,7 +26,7 @@ struct CulpritSearch {
         static let incomplete = 0.2
         static let hidden = 0.5
         /// Where the function's caller names it.
-        static let direct = 0.05
+        static let direct = 0.13
         /// A library's callback that has called another function.
         static let callback = 0.1
         /// Any other that a pointer called.

@@ -44,7 +44,7 @@ struct CulpritConfidenceTests: CulpritStacks {
         for place in 0...1 {
             var direct = place == 0 ? running : calling
             direct.frames[place].isCalledDirectly = true
-            #expect(isClose(Culprit(stacks: [direct])?.confidence, 0.665))
+            #expect(isClose(Culprit(stacks: [direct])?.confidence, 0.7 * 0.87))
         }
     }
 

@@ -14,7 +14,7 @@ struct NamelessProgramTests {
         return frame
     }
 
-    private func confidence(_ frames: [StallRecord.Frame], isWhole: Bool = true) throws -> Double {
+    private func confidence(_ frames: [StallRecord.Frame], isWhole: Bool = true, culprit place: Int = 0) throws -> Double {
         var outcome = CaptureOutcome.failed(.noFreeSlot)
         (outcome.stored, outcome.total) = (frames.count, frames.count)
         outcome.end = isWhole ? .complete : .badFrame
@@ -22,7 +22,7 @@ struct NamelessProgramTests {
         let culprit = Culprit(stacks: [
             CulpritStack(weightNanoseconds: 1, frames: stack.culpritFrames, isComplete: isWhole, samples: 1000)
         ])
-        #expect(culprit?.frameIndex == 0)
+        #expect(culprit?.frameIndex == place)
         return try #require(culprit).confidence
     }
 
@@ -43,5 +43,18 @@ struct NamelessProgramTests {
         #expect(try confidence([work] + own) < 0.65)
         work.isCalledDirectly = true
         #expect(try confidence([work] + own) > 0.85)
+        #expect(try confidence([work] + own) < 0.9)
+    }
+
+    /// `qsort` has called `compare`, of the program, by its pointer.
+    @Test(arguments: [("libc.so.6", 0.88...0.9), ("app", 0.6...0.62)])
+    func `only a library of another file makes a callback more certain`(module: String, expected: ClosedRange<Double>) throws {
+        var compare = frame("app", 0x1000, "compare")
+        compare.isCalledDirectly = false
+        let frames = [
+            frame("libc.so.6", 0x4000, "memcpy", inApp: false), compare, frame(module, 0x5000, "qsort", inApp: false),
+            frame("app", 0x2000, "main"),
+        ]
+        #expect(expected.contains(try confidence(frames, culprit: 1)))
     }
 }
