@@ -17,10 +17,17 @@ final class ElfTarget: FuzzTarget {
         let summary = BinarySummary(path: path)
         var symbolizer = Symbolizer(debugRoot: surroundings.folder)
         let offsets: [UInt64] = [0, 1, 0x1000, 0x2345, 0x9000, 0x10_000, 1 << 32, .max]
-        let queries = offsets.map {
-            SymbolQuery(modulePath: path, buildID: summary?.buildID ?? "", offset: $0, isReturnAddress: false)
+        let queries = [false, true].flatMap { isReturnAddress in
+            offsets.map {
+                SymbolQuery(modulePath: path, buildID: summary?.buildID ?? "", offset: $0, isReturnAddress: isReturnAddress)
+            }
         }
-        _ = symbolizer.resolve(queries)
+        for (query, symbol) in zip(queries, symbolizer.resolve(queries)) {
+            guard let symbol else { continue }
+            var start = query
+            start.offset = symbol.start
+            _ = symbolizer.successor(of: start)
+        }
         _ = SymbolFiles(debugRoots: [surroundings.folder]).lineFile(of: SymbolFiles.Module(queries[0]))
         _ = InAppRules().isInApp(modulePath: path, symbol: nil)
         for part in input.prefix(4096).split(separator: 0).prefix(20) {
