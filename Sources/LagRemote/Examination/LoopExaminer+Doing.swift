@@ -86,8 +86,8 @@ extension LoopExaminer {
         return (isYoungSet ? .waitingElsewhere : doing, withClient: isShownOut ? .waiting(isFurtherOut: false) : doing)
     }
 
-    /// Whether the thread is in a handler although it sleeps above the limit, by its call stack (`isHandler`): the wait itself may
-    /// use more stack than all of a handler. Some 50 µs if it must be read.
+    /// Whether the thread is in a handler although it sleeps above the limit, by its call stack (`isHandler`): the wait itself
+    /// may use more stack than all of a handler. Some 50 µs if it must be read.
     func isHandlerByCalls(_ facts: QuietRule, in stretch: UInt64, _ isHandler: (_ events: UInt64?) -> Bool) -> Bool {
         guard facts.isPendingElsewhere || facts.isQuietByPlace else { return false }
         let (isShared, events, known) = state.withLock { ($0.sharedNanoseconds != nil, $0.events, $0.handlerCall) }

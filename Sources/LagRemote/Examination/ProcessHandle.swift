@@ -9,12 +9,16 @@ final class ProcessHandle: Sendable {
     /// Negative: an errno; then the process cannot be queried through it.
     let descriptor: Int32
     let end: EndRequest
+    /// 0: not known.
+    private let startTicks: UInt64
 
     init(_ pid: Int32, end: EndRequest = EndRequest()) {
         self.pid = pid
         self.end = end
         let opened = clr_pidfd_open(pid)
         descriptor = opened >= 0 ? opened : -errno
+        var ticks: UInt64 = 0
+        startTicks = cll_procfs_start_ticks(pid, &ticks) == 0 ? ticks : 0
     }
 
     /// Whether the process is known to run. One system call.
@@ -26,13 +30,20 @@ final class ProcessHandle: Sendable {
     }
 
     /// Whether the process has exited by itself, not by a signal. False if it runs, or if the kernel does not report it: before
-    /// Linux 6.15, once it was waited for. Some system calls.
+    /// Linux 6.15, once it was waited for. Some system calls, two files of `/proc`.
     var hasExited: Bool {
         guard !isAlive else { return false }
         var status: Int32 = 0
-        let isKnown = clr_pidfd_exit_status(descriptor, &status) != 0 || cll_procfs_exit_status(pid, &status) != 0
+        let isKnown =
+            clr_pidfd_exit_status(descriptor, &status) != 0 || cll_procfs_exit_status(pid, &status) != 0 && hasItsNumber
         // The signal is in the lower bits (wait(2)).
         return isKnown && status & 0x7f == 0
+    }
+
+    /// Whether the process, perhaps not waited for yet, still has its number: only then is what was read by the number its own.
+    private var hasItsNumber: Bool {
+        var ticks: UInt64 = 0
+        return startTicks != 0 && cll_procfs_start_ticks(pid, &ticks) == 0 && ticks == startTicks
     }
 
     deinit { if descriptor >= 0 { close(descriptor) } }
