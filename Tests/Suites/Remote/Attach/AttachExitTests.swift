@@ -16,6 +16,8 @@ internal import Testing
     func `what a process does between its last wait and its regular exit is not reported`() throws {
         let process = try AttachedProcess("exit")
         defer { process.end() }
+        process.waitUntilWatched()
+        kill(process.pid, SIGUSR1)
         #expect(eventually { process.watch.isOver })
         let lines = withoutRunqueue(process.sink.lines)
         #expect(lines.isEmpty && process.watch.statistics.dismissed == 1, "\(lines)")
