@@ -13,7 +13,6 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     package let beacon = ActivityBeacon()
     package let thread: ThreadIdentity
     package let name: String
-
     private let semaphore: WakeSemaphore
     private let examiner: LoopExaminer
     /// The loop's last waiting place, for threads other than the watchdog's.
@@ -233,6 +232,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     private func finish() -> Bool {
         isOver = true
         iterationProbe.end()
+        end.end(&sampledStretches, after: last.nanoseconds)
         beacon.publish(.finished)
         return false
     }

@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import LagActivity
 
 /// The end of a thread, perhaps with its process. How a process has ended is known only once all its threads are gone and its
 /// memory is freed.
@@ -15,5 +16,12 @@ struct ThreadEnd: Sendable {
         if nanoseconds == 0 { nanoseconds = now }
         guard now < nanoseconds &+ Self.longestNanoseconds, process.isAlive else { return false }
         return cll_thread_is_ending(process.pid, process.pid) != 0
+    }
+
+    /// Ends the stretch of work in progress when the thread was first seen to have ended: what follows is not its work.
+    /// - Parameter last: when it was last seen alive.
+    func end(_ stretches: inout SampledStretches, after last: UInt64) {
+        guard nanoseconds != 0, stretches.present != nil else { return }
+        stretches.end(at: TimeBounds(last, likely: nanoseconds, nanoseconds))
     }
 }

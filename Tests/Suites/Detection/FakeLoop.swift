@@ -106,3 +106,26 @@ final class FakeClock: Sendable {
         set { value.store(newValue, ordering: .relaxed) }
     }
 }
+
+/// A loop that is known only by samples, which the test makes.
+final class FakeSampledLoop: SampledLoop {
+    let beacon = ActivityBeacon()
+    let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
+    let name = "sampled"
+    private let stretches = Mutex(SampledStretches())
+
+    var sampledStretches: SampledStretches { stretches.withLock { $0 } }
+
+    func begin(at time: UInt64) {
+        beacon.wake(.beforeSources, at: time)
+        let word = clb_beacon_word(beacon.raw)
+        stretches.withLock { $0.begin(word: word, at: .exact(time)) }
+    }
+
+    /// Its thread is gone.
+    /// - Parameter time: when that was first seen; nil: not known.
+    func finish(endedAt time: UInt64?) {
+        if let time { stretches.withLock { $0.end(at: .exact(time)) } }
+        beacon.publish(.finished)
+    }
+}

@@ -35,6 +35,22 @@ struct WatchdogEndingTests {
         #expect(reported.first?.activity == .beforeSources)
     }
 
+    /// It is known only later how its process ended.
+    @Test(arguments: [true, false])
+    func `a stall of a sampled loop ends when its thread was first seen to have ended`(isKnown: Bool) throws {
+        let bench = try WatchdogBench()
+        let loop = FakeSampledLoop()
+        _ = bench.watch(loop)
+        loop.begin(at: start)
+        bench.scan(at: start)
+        bench.run(until: start + 200 * millisecond)
+        loop.finish(endedAt: isKnown ? start + 210 * millisecond : nil)
+        bench.scan(at: start + 230 * millisecond)
+        let reported = bench.takeReported()
+        #expect(reported.map(\.phase) == [.abandoned])
+        #expect(reported.first?.until == start + (isKnown ? 210 : 230) * millisecond)
+    }
+
     @Test func `a request reports the beginning of the stall in progress, not its end`() throws {
         let bench = try WatchdogBench()
         let (loop, idle) = (FakeLoop(), FakeLoop())

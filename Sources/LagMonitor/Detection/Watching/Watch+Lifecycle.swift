@@ -46,11 +46,19 @@ extension Watch {
             observe(reading, at: services.clock(), processPause)
             processPause = nil
         }
-        switch cold.pointee.detector.finish(at: services.clock(), ignoreBefore: ignoreBefore, processPause) {
+        switch cold.pointee.detector.finish(at: end(of: reading), ignoreBefore: ignoreBefore, processPause) {
         case .ended(let stall, let interval): abandon(stall, interval, reading)
         case .suppressed: cold.pointee.suppressed.add(1, ordering: .relaxed)
         default: break
         }
+    }
+
+    /// When a stall in progress ends with its watch: now, or when the thread of a sampled loop was found to have ended. That is
+    /// reported only once it is known how its process ended.
+    private func end(of reading: BeaconReading) -> UInt64 {
+        let now = services.clock()
+        guard isLost(reading), let sampled = reading.sampled, sampled.present == nil else { return now }
+        return min(sampled.last?.ended?.likely ?? now, now)
     }
 
     /// A sampled loop's thread is gone: its work in progress did not come to an end.
