@@ -102,15 +102,12 @@ internal import Testing
         #expect(line["pending"] as? Bool == true && line.functions().contains("first_handler"), "\(line)")
         // It is in either list at any time: a hang is measured on.
         var isMissed = false
-        #expect(
-            eventually {
-                if !process.watch.watchedAndProvisionalProcesses.contains(where: { $0.loops.contains { $0 === candidate } }) {
-                    isMissed = true
-                }
-                return process.watch.watchedLoops == 1 && process.watch.watchedProcesses.first?.loops.count == 1
-            }
-        )
-        #expect(!isMissed)
+        let isWatched = eventually {
+            let loops = process.watch.watchedAndProvisionalProcesses.flatMap(\.loops)
+            if !loops.contains(where: { $0 === candidate }) { isMissed = true }
+            return process.watch.watchedLoops == 1 && process.watch.watchedProcesses.first?.loops.count == 1
+        }
+        #expect(isWatched && !isMissed)
         #expect(process.watch.watchedProcesses.first?.loops.first === candidate && candidate.isConfirmed)
         #expect(eventually { process.watch.provisionalProcesses.isEmpty })
     }
