@@ -7,7 +7,8 @@ struct ThreadEnd: Sendable {
     /// 0: it has not ended.
     private var nanoseconds: UInt64 = 0
 
-    /// The main thread may have ended before.
+    /// The main thread may have ended before, in a process that goes on: then only the record is this much later. (Living
+    /// threads do not show that: in a process that exits, they end some milliseconds after the one that exits it.)
     private static let longestNanoseconds: UInt64 = 200_000_000
 
     /// Call it when the thread was seen to have ended. Some 10 µs.
