@@ -23,14 +23,14 @@ struct LoopPlacesTests {
         try withFolder { folder in
             let output = folder + "/stalls"
             let program = [ProbeRun.probe, "places", name]
+            // A program that is not watched would have no stalls either.
+            let summary = hasLoop ? /; watched loops: [1-9]/ : /; watched loops: 0/
             switch way {
             case .run:
                 let run = try ProbeRun(
                     [ProbeRun.lagmond, "run", "--output", output] + options + ["--"] + program,
                     environment: environment
                 )
-                // A program that is not watched would have no stalls either.
-                let summary = hasLoop ? /; watched loops: [1-9]/ : /; watched loops: 0/
                 #expect(run.status == 0 && run.errors.contains(summary), "\(run.errors)")
             case .attach:
                 let running = try RunningProbe(program)
@@ -38,13 +38,14 @@ struct LoopPlacesTests {
                 let watch = try RunningProbe(attach + options)
                 let port = try watch.port()
                 // The program iterates until it is watched: earlier stalls cannot be reported.
-                let isWatched = eventually {
-                    LoopbackConnection.get("/metrics", port)?.contains(/lagmonitor_target_loops\{.*\} 1\n/) == true
-                }
+                let sign = hasLoop ? /lagmonitor_target_loops\{.*\} 1\n/ : /lagmonitor_target_up\{.*\} 1\n/
+                let isWatched = eventually { LoopbackConnection.get("/metrics", port)?.contains(sign) == true }
                 #expect(isWatched)
+                // Time in which a loop would be found.
+                if !hasLoop { usleep(1_000_000) }
                 running.send("\n")
                 let end = try watch.end()
-                #expect(end.status == 0, "\(end.errors)")
+                #expect(end.status == 0 && end.errors.contains(summary), "\(end.errors)")
                 #expect(try running.end().status == 0)
             }
             let written = text(of: output).split(separator: "\n")
