@@ -132,6 +132,11 @@ int run_epoll_loop(int count, char **arguments) {
                     : strcmp(name, "alone") == 0   ? (void *)handler_that_sleeps
                                                    : NULL;
     signal(SIGUSR1, ask);
+    // The program inherits the signals that the test program's dispatch threads block.
+    sigset_t asked;
+    sigemptyset(&asked);
+    sigaddset(&asked, SIGUSR1);
+    sigprocmask(SIG_UNBLOCK, &asked, NULL);
     if (strcmp(name, "exec") == 0) {
         // Has rested before, so that it is known.
         int set = epoll_create1(EPOLL_CLOEXEC);
