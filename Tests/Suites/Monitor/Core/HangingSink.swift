@@ -1,6 +1,8 @@
 import Dispatch
 import LagMonitor
 import Synchronization
+import TestSupport
+import Testing
 
 /// A disk that hangs until it is released.
 final class HangingSink: RecordSink {
@@ -18,4 +20,26 @@ final class HangingSink: RecordSink {
     }
 
     func close() {}
+}
+
+/// A monitor whose reporter hangs in the line of a first stall, which is over.
+struct HangingReporter {
+    let sink = HangingSink()
+    let monitor: StallMonitor
+    let thread: KeepAliveThread
+
+    init() throws {
+        monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
+        thread = try KeepAliveThread(name: "worker")
+        try monitor.start()
+        try monitor.watch(thread.loop)
+        let injected = Injected(on: thread) { blockForTheTest(milliseconds: 250) }
+        let isHanging = eventually { [sink] in injected.isOver && sink.isWriting }
+        #expect(isHanging)
+    }
+
+    func endThread() {
+        thread.stop()
+        thread.join()
+    }
 }

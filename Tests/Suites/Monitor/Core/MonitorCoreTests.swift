@@ -143,13 +143,8 @@ extension MonitorTests {
 
         /// The reporter hangs; the loop continues, and stalls that find no free episode are counted.
         @Test func `a hanging sink does not delay the loop`() throws {
-            let sink = HangingSink()
-            let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
-            let thread = try KeepAliveThread(name: "worker")
-            try monitor.start()
-            try monitor.watch(thread.loop)
-            let first = Injected(on: thread) { blockForTheTest(milliseconds: 250) }
-            #expect(eventually { first.isOver && sink.isWriting })
+            let hanging = try HangingReporter()
+            let (sink, monitor, thread) = (hanging.sink, hanging.monitor, hanging.thread)
             let turns = Atomic<Int>(0)
             for _ in 0..<1000 { thread.loop.perform { turns.add(1, ordering: .relaxed) } }
             let second = Injected(on: thread) { blockForTheTest(milliseconds: 250) }

@@ -99,40 +99,28 @@ extension MonitorTests {
         }
 
         @Test func `the counts remain after a stop during which the reporter hangs`() throws {
-            let sink = HangingSink()
-            let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
-            let thread = try KeepAliveThread(name: "worker")
-            try monitor.start()
-            try monitor.watch(thread.loop)
-            let injected = Injected(on: thread) { blockForTheTest(milliseconds: 250) }
-            #expect(eventually { injected.isOver && sink.isWriting })
+            let hanging = try HangingReporter()
+            let monitor = hanging.monitor
             monitor.stop()
             #expect(monitor.statistics.stalls == 1)
-            sink.release()
+            hanging.sink.release()
             #expect(eventually { !engineRuns && monitor.statistics.reported == 1 })
             #expect(monitor.statistics.stalls == 1)
-            thread.stop()
-            thread.join()
+            hanging.endThread()
         }
 
         @Test func `a stop waits less for a hanging sink than for the monitor's threads`() throws {
             // It keeps the threads running: they are not joined.
             let other = try Watched()
-            let sink = HangingSink()
-            let monitor = StallMonitor(configuration: MonitorTests.configuration, sinks: [sink])
-            let thread = try KeepAliveThread(name: "worker")
-            try monitor.start()
-            try monitor.watch(thread.loop)
-            let injected = Injected(on: thread) { blockForTheTest(milliseconds: 250) }
-            #expect(eventually { injected.isOver && sink.isWriting })
+            let hanging = try HangingReporter()
+            let monitor = hanging.monitor
             let begin = MonotonicTime.now
             monitor.stop()
             // A second and a quarter, not four.
             #expect(MonotonicTime.now - begin < .milliseconds(3500))
-            sink.release()
+            hanging.sink.release()
             other.end()
-            thread.stop()
-            thread.join()
+            hanging.endThread()
         }
 
         /// All lines fail at the moment at which the wait ends. The other monitor keeps the threads running: they are not joined.
