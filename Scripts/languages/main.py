@@ -8,7 +8,7 @@ import tempfile
 
 import compare
 from language import HERE
-from session import Tally, measure, share
+from session import Run, Tally, perform, share
 
 # The required share of all stalls; absent results count as failures.
 LEAST_FUNCTION, LEAST_LINE = 0.98, 0.95
@@ -74,21 +74,23 @@ def run(lagmond, language, folder):
             is_good &= compare.compare(lagmond, language, interpreter, scenarios, rounds, folder)
             continue
         tallies = {False: [], True: [], "attach": []}
+        runs, groups = [], []
         for scenario in scenarios:
             tally = Tally()
-            for busy in (False, True):
-                measure(lagmond, language, interpreter, scenario, rounds, language.way, busy, folder, tally)
+            runs += [Run(scenario, language.way, is_busy, tally) for is_busy in (False, True)]
             tallies[scenario.is_unseen].append(tally)
-            groups = [("", tally)]
-            if scenario.name in language.attached:
-                attached = Tally()
-                measure(lagmond, language, interpreter, scenario, rounds, "attach", False, folder, attached)
+            attached = Tally() if scenario.name in language.attached else None
+            if attached:
+                runs.append(Run(scenario, "attach", False, attached))
+                tallies["attach"].append(attached)
+            groups.append((scenario, tally, attached))
+        perform(runs, lagmond, language, interpreter, rounds, folder)
+        for scenario, tally, attached in groups:
+            if attached:
                 # A stall has the same fingerprint under `run` and `attach`.
                 attached.fingerprints |= tally.fingerprints
-                tallies["attach"].append(attached)
-                groups.append(("attach ", attached))
-            for way, one in groups:
-                if shows_all or not scenario.is_unseen:
+            for way, one in (("", tally), ("attach ", attached)):
+                if one and (shows_all or not scenario.is_unseen):
                     text = f"{one.found}/{one.made} function {one.function} line {one.line} fingerprints {len(one.fingerprints)}"
                     print(f"  {interpreter.name} {way}{scenario.name}: {text} wrong {one.wrong} {sorted(set(one.details))}", file=sys.stderr)
         for key, title in ((False, "set=developed"), (True, "set=unseen"), ("attach", "way=attach")):

@@ -1,16 +1,21 @@
 """Runs one program under lagmond, and compares its stalls with the records."""
+import concurrent.futures
+import contextlib
 import dataclasses
 import json
 import os
 import re
 import signal
 import subprocess
-import time
+
+from turn import Turn
 
 # Rest before the first stall, until lagmond has recognised the loop.
 LEAD_SECONDS = {"run": 0.8, "attach": 3.0}
-# The time limit in addition to the stalls.
-SPARE_SECONDS = 90
+# Programs that run at the same time. On a quiet machine each stalls in a fifth of its time, and the others wait in their loops meanwhile.
+QUIET_AT_ONCE, BUSY_AT_ONCE = 4, 3
+# The time limit: for each round, and in addition.
+STALL_SECONDS, SPARE_SECONDS = 15, 90
 STOPS = re.compile(r"stops=(\d+) .*?stop_us_p50=(\d+) stop_us_p99=(\d+)")
 
 
@@ -38,38 +43,39 @@ def share(part, whole):
     return f"{100 * part / whole:.1f}%" if whole else "-"
 
 
-def spinners(count):
-    return [subprocess.Popen(["/usr/bin/python3", "-c", "import os\nwhile os.getppid() > 1: sum(range(10000))"]) for _ in range(count)]
-
-
-def run_program(lagmond, language, interpreter, scenario, rounds, way, folder):
-    """Returns the true times in nanoseconds, the records, and lagmond's messages."""
+def run_program(lagmond, language, interpreter, scenario, rounds, way, folder, turn=None):
+    """Returns the true times in nanoseconds, the records, and lagmond's messages. `turn`: shared with programs that run at the same time."""
+    folder.mkdir(exist_ok=True)
     truth, output = folder / "truth", folder / "stalls.jsonl"
     for path in (truth, output):
         path.unlink(missing_ok=True)
     command = interpreter.command + [scenario.name, str(rounds), str(truth), str(LEAD_SECONDS[way])]
     options = ["--output", str(output)]
-    if way == "run":
-        if os.environ.get("PERF_MAP"):
-            options.append("--perf-map")
-        done = subprocess.run(
-            [lagmond, "run", *options, "--", *command], cwd=folder, capture_output=True, text=True, timeout=SPARE_SECONDS + rounds * 5
-        )
-        said = done.stderr
-    else:
-        program = subprocess.Popen(command, cwd=folder)
-        try:
-            attach = [lagmond, "attach", "--pid", str(program.pid), *language.attach_options(program.pid), *options]
-            watch = subprocess.Popen(attach, stderr=subprocess.PIPE, text=True)
-            program.wait(timeout=SPARE_SECONDS + rounds * 5)
-            _, said = watch.communicate(timeout=SPARE_SECONDS)
-        finally:
-            for process in (program, watch):
-                if process.poll() is None:
-                    process.send_signal(signal.SIGKILL)
-                    process.wait()
+    environment = {**os.environ, **({"TURN": str(turn.path)} if turn else {})}
+    processes = []
+    try:
+        with turn.starting(truth) if turn else contextlib.nullcontext():
+            if way == "run":
+                if os.environ.get("PERF_MAP"):
+                    options.append("--perf-map")
+                command = [lagmond, "run", *options, "--", *command]
+                processes.append(subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))
+            else:
+                processes.append(subprocess.Popen(command, cwd=folder, env=environment))
+                process = processes[0].pid
+                attach = [lagmond, "attach", "--pid", str(process), *language.attach_options(process), *options]
+                processes.append(subprocess.Popen(attach, stderr=subprocess.PIPE, text=True))
+        _, said = processes[-1].communicate(timeout=SPARE_SECONDS + rounds * STALL_SECONDS)
+        processes[0].wait(timeout=SPARE_SECONDS)
+    finally:
+        for process in processes:
+            if process.poll() is None:
+                process.send_signal(signal.SIGKILL)
+                process.wait()
     # If a program was ended during a stall, the last line contains only the start.
     stalls = [tuple(map(int, line.split())) for line in truth.read_text().splitlines() if not line.endswith(" ")] if truth.exists() else []
+    if turn and len(stalls) < rounds:
+        turn.give_back()
     records = [json.loads(line) for line in output.read_text().splitlines()] if output.exists() else []
     return stalls, [record for record in records if record.get("event") == "stall" and record.get("phase") == "end"], said
 
@@ -125,20 +131,47 @@ def judge_owner(language, scenario, record, tally):
     tally.details.append(f"owner {own[:1]} of {record.get('lock_kind')} ({record['cause']})")
 
 
-def measure(lagmond, language, interpreter, scenario, rounds, way, busy, folder, tally):
-    load = spinners(2 * (os.cpu_count() or 1)) if busy else []
+@dataclasses.dataclass
+class Run:
+    """One program's stalls, under `run` or `attach`, on a quiet machine or beside busy processes."""
+
+    scenario: object
+    way: str
+    is_busy: bool
+    tally: Tally
+    # As `run_program` returns it.
+    result: tuple = None
+
+
+@contextlib.contextmanager
+def spinners(count):
+    load = [subprocess.Popen(["/usr/bin/python3", "-c", "import os\nwhile os.getppid() > 1: sum(range(10000))"]) for _ in range(count)]
     try:
-        stalls, records, said = run_program(lagmond, language, interpreter, scenario, rounds, way, folder)
+        yield
     finally:
         for process in load:
             process.kill()
-        for process in load:
             process.wait()
-    if len(stalls) < rounds:
-        tally.details.append(f"{len(stalls)} of {rounds} stalls occurred: {said.strip()[-300:]}")
-    judge(language, scenario, stalls, records, tally)
-    stops = STOPS.search(said)
-    if stops:
-        tally.stops[busy].append((int(stops.group(1)), int(stops.group(3))))
-    # Lets the machine become quiet again.
-    time.sleep(0.1)
+
+
+def perform(runs, lagmond, language, interpreter, rounds, folder):
+    """Carries out runs, several at the same time, and counts their results. The stalls on a quiet machine take turns."""
+    turn = Turn(folder / "turn")
+
+    def perform_one(number, run):
+        run.result = run_program(
+            lagmond, language, interpreter, run.scenario, rounds, run.way, folder / f"{number}", None if run.is_busy else turn
+        )
+
+    for is_busy, at_once in ((False, QUIET_AT_ONCE), (True, BUSY_AT_ONCE)):
+        chosen = [(number, run) for number, run in enumerate(runs) if run.is_busy == is_busy]
+        with spinners(2 * (os.cpu_count() or 1) if is_busy else 0), concurrent.futures.ThreadPoolExecutor(at_once) as executor:
+            list(executor.map(lambda one: perform_one(*one), chosen))
+    for run in runs:
+        stalls, records, said = run.result
+        if len(stalls) < rounds:
+            run.tally.details.append(f"{len(stalls)} of {rounds} stalls occurred: {said.strip()[-300:]}")
+        judge(language, run.scenario, stalls, records, run.tally)
+        stops = STOPS.search(said)
+        if stops:
+            run.tally.stops[run.is_busy].append((int(stops.group(1)), int(stops.group(3))))

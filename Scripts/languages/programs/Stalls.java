@@ -1,5 +1,6 @@
 // Stalls with a known method and line: Stalls SCENARIO ROUNDS TRUTH LEAD. A selector waits between the stalls, and LEAD seconds before the first. Writes
-// the start and end of each stall to TRUTH.
+// the start and end of each stall to TRUTH. TURN: a folder that exists while a program stalls; programs that run at the same time stall one after another.
+import java.io.File;
 import java.io.FileWriter;
 import java.io.InputStream;
 import java.io.PrintWriter;
@@ -166,6 +167,7 @@ public class Stalls {
 
     public static void main(String[] arguments) throws Exception {
         String name = arguments[0];
+        File turn = System.getenv("TURN") == null ? null : new File(System.getenv("TURN"));
         Selector selector = Selector.open();
         ServerSocketChannel server = ServerSocketChannel.open();
         server.bind(new InetSocketAddress("127.0.0.1", 0));
@@ -178,11 +180,13 @@ public class Stalls {
             rest(selector, (int) (Double.parseDouble(arguments[3]) * 1000 / REST_MILLISECONDS));
             for (int round = 0; round < Integer.parseInt(arguments[1]); round++) {
                 rest(selector, RESTS);
+                while (turn != null && !turn.mkdir()) rest(selector, 1);
                 // A client waits during the stall.
                 Socket client = new Socket("127.0.0.1", ((InetSocketAddress) server.getLocalAddress()).getPort());
                 long begin = System.nanoTime();
                 stall(name, 100);
                 truth.println(begin + " " + System.nanoTime());
+                if (turn != null) turn.delete();
                 selector.selectNow();
                 selector.selectedKeys().clear();
                 SocketChannel accepted = server.accept();

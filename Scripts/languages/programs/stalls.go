@@ -1,5 +1,6 @@
 // Stalls with a known function and line: stalls SCENARIO ROUNDS TRUTH LEAD. A loop on its own thread waits between the stalls, and LEAD seconds before the
-// first. Writes the start and end of each stall to TRUTH.
+// first. Writes the start and end of each stall to TRUTH. TURN: a folder that exists while a program stalls; programs that run at the same time stall one
+// after another.
 package main
 
 import (
@@ -256,16 +257,23 @@ func main() {
 	rounds, _ := strconv.Atoi(os.Args[2])
 	lead, _ := strconv.ParseFloat(os.Args[4], 64)
 	truth, _ := os.Create(os.Args[3])
+	turn := os.Getenv("TURN")
 	waiting := newLoop()
 	waiting.rest(time.Duration(lead * float64(time.Second)))
 	for round := 0; round < rounds; round++ {
 		waiting.rest(rests * pause)
+		for turn != "" && os.Mkdir(turn, 0o700) != nil {
+			waiting.rest(pause)
+		}
 		// A client waits during the stall.
 		client, _ := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 		syscall.Connect(client, waiting.address)
 		begin := monotonic()
 		stalls[os.Args[1]]()
 		fmt.Fprintf(truth, "%d %d\n", begin, monotonic())
+		if turn != "" {
+			os.Remove(turn)
+		}
 		server, _, _ := syscall.Accept(waiting.listener)
 		syscall.Close(server)
 		syscall.Close(client)

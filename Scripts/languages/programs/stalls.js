@@ -1,5 +1,6 @@
 // Stalls with a known function and line: stalls.js SCENARIO ROUNDS TRUTH LEAD. An event loop waits between the stalls, and LEAD seconds before the first.
-// Writes the start and end of each stall to TRUTH.
+// Writes the start and end of each stall to TRUTH. TURN: a folder that exists while a program stalls; programs that run at the same time stall one after
+// another.
 'use strict';
 const { execSync, spawn, spawnSync } = require('child_process');
 const crypto = require('crypto');
@@ -254,6 +255,17 @@ const STALLS = {
 const RESTS = 25;
 const REST_MILLISECONDS = 20;
 
+const TURN = process.env.TURN;
+
+function takesTurn() {
+  try {
+    if (TURN) fs.mkdirSync(TURN);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const rest = () => new Promise((resolve) => setTimeout(resolve, REST_MILLISECONDS));
 
 async function main() {
@@ -265,6 +277,7 @@ async function main() {
   for (let number = 0; number < (Number(lead) * 1000) / REST_MILLISECONDS; number++) await rest();
   for (let round = 0; round < Number(rounds); round++) {
     for (let number = 0; number < RESTS; number++) await rest();
+    while (!takesTurn()) await rest();
     // A client waits during the stall.
     const client = net.connect(server.address().port, '127.0.0.1').on('error', () => {});
     // It connects in the next tick of the loop.
@@ -272,6 +285,7 @@ async function main() {
     const begin = process.hrtime.bigint();
     await STALLS[name]();
     fs.writeSync(file, `${begin} ${process.hrtime.bigint()}\n`);
+    if (TURN) fs.rmSync(TURN, { recursive: true, force: true });
     client.destroy();
   }
   for (let number = 0; number < RESTS; number++) await rest();

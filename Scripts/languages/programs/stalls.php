@@ -1,6 +1,6 @@
 <?php
 // Stalls with a known function and line: stalls.php SCENARIO ROUNDS TRUTH LEAD. A loop waits between the stalls, and LEAD seconds before the first. Writes
-// the start and end of each stall to TRUTH.
+// the start and end of each stall to TRUTH. TURN: a folder that exists while a program stalls; programs that run at the same time stall one after another.
 
 const SECONDS = 0.35;
 const RESTS = 25;
@@ -242,20 +242,23 @@ function main($stalls) {
     $silent = stream_socket_server("tcp://127.0.0.1:0");
     $GLOBALS["port"] = (int) substr(strrchr(stream_socket_get_name($silent, false), ":"), 1);
     $file = fopen($truth, "w");
-    $first = (int) ((float) $lead / (REST_MICROSECONDS / 1e6));
-    for ($rests = 0, $stalled = 0; $stalled < (int) $rounds || $rests < $first + RESTS * ($stalled + 1);) {
+    $turn = getenv("TURN");
+    $due = (int) ((float) $lead / (REST_MICROSECONDS / 1e6)) + RESTS;
+    for ($rests = 0, $stalled = 0; $stalled < (int) $rounds || $rests < $due;) {
         [$reads, $writes, $others] = [[$listener], null, null];
         stream_select($reads, $writes, $others, 0, REST_MICROSECONDS);
         $rests++;
-        if ($stalled < (int) $rounds && $rests >= $first + RESTS * ($stalled + 1)) {
+        if ($stalled < (int) $rounds && $rests >= $due && (!$turn || @mkdir($turn))) {
             // A client waits during the stall.
             $client = stream_socket_client("tcp://" . stream_socket_get_name($listener, false));
             $start = hrtime(true);
             $stalls[$name]();
             fwrite($file, "$start " . hrtime(true) . "\n");
+            if ($turn) @rmdir($turn);
             fclose(stream_socket_accept($listener));
             fclose($client);
             $stalled++;
+            $due = $rests + RESTS;
         }
     }
 }

@@ -1,5 +1,5 @@
 # Stalls with a known function and line: stalls.pl SCENARIO ROUNDS TRUTH LEAD. A loop waits between the stalls, and LEAD seconds before the first. Writes
-# the start and end of each stall to TRUTH.
+# the start and end of each stall to TRUTH. TURN: a folder that exists while a program stalls; programs that run at the same time stall one after another.
 use strict;
 use warnings;
 use Compress::Zlib ();
@@ -252,6 +252,7 @@ sub stall {
     $stalls{$name}->();
     $file->print("$start ", now(), "\n");
     $file->flush;
+    rmdir $ENV{TURN} if $ENV{TURN};
     close $listener->accept;
 }
 
@@ -260,12 +261,13 @@ my ($name, $rounds, $truth, $lead) = @ARGV;
 my $listener = IO::Socket::INET->new(Listen => 8, LocalAddr => '127.0.0.1') or die;
 open my $file, '>', $truth or die;
 my $select = IO::Select->new($listener);
-my ($rests, $stalled, $first) = (0, 0, int($lead / REST_SECONDS));
-while ($stalled < $rounds || $rests < $first + RESTS * ($stalled + 1)) {
+my ($rests, $stalled, $due) = (0, 0, int($lead / REST_SECONDS) + RESTS);
+while ($stalled < $rounds || $rests < $due) {
     $select->can_read(REST_SECONDS);
     $rests++;
-    if ($stalled < $rounds && $rests >= $first + RESTS * ($stalled + 1)) {
+    if ($stalled < $rounds && $rests >= $due && (!$ENV{TURN} || mkdir $ENV{TURN})) {
         stall($name, $listener, $file);
         $stalled++;
+        $due = $rests + RESTS;
     }
 }

@@ -1,6 +1,8 @@
 """Stalls with a known function and line: stalls.py SCENARIO ROUNDS TRUTH LEAD. An event loop waits between the stalls, and LEAD seconds before the first.
-Writes the start of each stall to TRUTH when it begins, and its end afterwards. STALL_SECONDS: the duration of each stall."""
+Writes the start of each stall to TRUTH when it begins, and its end afterwards. STALL_SECONDS: the duration of each stall. TURN: a folder that exists while
+a program stalls; programs that run at the same time stall one after another."""
 import asyncio
+import contextlib
 import ctypes
 import ctypes.util
 import functools
@@ -322,6 +324,14 @@ PLAIN = {
 ASYNC = {"async-sleep": handle_request, "async-compute": render_page, "async-context": use_connection, "async-generator": read_rows}
 RESTS = 25
 REST_SECONDS = 0.02
+TURN = os.environ.get("TURN")
+
+
+def takes_turn():
+    try:
+        return not TURN or not os.mkdir(TURN)
+    except FileExistsError:
+        return False
 
 
 def write_begin(truth):
@@ -332,6 +342,9 @@ def write_begin(truth):
 def write_end(truth):
     truth.write(f"{time.monotonic_ns()}\n")
     truth.flush()
+    if TURN:
+        with contextlib.suppress(FileNotFoundError):
+            os.rmdir(TURN)
 
 
 def rest(events, seconds):
@@ -346,6 +359,8 @@ def run_plain(stall, rounds, truth, lead):
     rest(events, lead)
     for _ in range(rounds):
         rest(events, RESTS * REST_SECONDS)
+        while not takes_turn():
+            events.poll(REST_SECONDS)
         # A client waits during the stall.
         client = socket.create_connection(listener.getsockname())
         write_begin(truth)
@@ -361,6 +376,8 @@ async def run_async(stall, rounds, truth, lead):
         await asyncio.sleep(REST_SECONDS)
     for _ in range(rounds):
         for _ in range(RESTS):
+            await asyncio.sleep(REST_SECONDS)
+        while not takes_turn():
             await asyncio.sleep(REST_SECONDS)
         write_begin(truth)
         await asyncio.create_task(stall())

@@ -1,5 +1,5 @@
 # Stalls with a known function and line: stalls.rb SCENARIO ROUNDS TRUTH LEAD. A loop waits between the stalls, and LEAD seconds before the first. Writes
-# the start and end of each stall to TRUTH.
+# the start and end of each stall to TRUTH. TURN: a folder that exists while a program stalls; programs that run at the same time stall one after another.
 require "digest"
 require "fiddle"
 require "json"
@@ -228,6 +228,13 @@ STALLS = {
 }.freeze
 RESTS = 25
 REST_SECONDS = 0.02
+TURN = ENV["TURN"]
+
+def takes_turn
+  !TURN || Dir.mkdir(TURN).zero?
+rescue Errno::EEXIST
+  false
+end
 
 def stall(name, listener, file)
   # A client waits during the stall.
@@ -236,6 +243,7 @@ def stall(name, listener, file)
   STALLS[name].call
   file.puts "#{start} #{Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)}"
   file.flush
+  Dir.rmdir TURN if TURN && File.exist?(TURN)
   listener.accept.close
   client.close
 end
@@ -247,13 +255,14 @@ def main
   file = File.open(truth, "w")
   rests = 0
   stalled = 0
-  first = (lead.to_f / REST_SECONDS).to_i
-  while stalled < rounds.to_i || rests < first + RESTS * (stalled + 1)
+  due = (lead.to_f / REST_SECONDS).to_i + RESTS
+  while stalled < rounds.to_i || rests < due
     IO.select [listener], nil, nil, REST_SECONDS
     rests += 1
-    if stalled < rounds.to_i && rests >= first + RESTS * (stalled + 1)
+    if stalled < rounds.to_i && rests >= due && takes_turn
       stall name, listener, file
       stalled += 1
+      due = rests + RESTS
     end
   end
 end
