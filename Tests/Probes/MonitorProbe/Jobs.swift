@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import LagMonitor
 import LagMonitorConcurrency
-import Synchronization
+import TestSupport
 
 /// Single threads of the pools of a separate process, while the others are free.
 struct Jobs {
@@ -55,11 +55,11 @@ struct Jobs {
     /// One task, five times: each is a separate stall. (The task that awaits it may raise its priority, so it is on one pool or
     /// the other.)
     private func checkBlocked() async throws {
-        let lengths = await Task.detached {
+        let lengths = await Task.detached { [monitor] in
             var lengths: [Double] = []
             for _ in 0..<5 {
                 let begun = MonotonicTime.now
-                blockInSleep()
+                blockInSleep(StallSearch(monitor))
                 lengths.append((MonotonicTime.now - begun) / .milliseconds(1))
                 try? await Task.sleep(for: .milliseconds(60))
             }
@@ -76,14 +76,21 @@ struct Jobs {
     }
 
     private func checkKinds() async throws {
-        await Task.detached(priority: .high) { computeForLong(until: MonotonicTime.now + .milliseconds(400)) }.value
+        await Task.detached(priority: .high) { [monitor] in
+            let search = StallSearch(monitor)
+            repeat { computeForLong(until: MonotonicTime.now + .milliseconds(400)) } while !search.isOver
+        }.value
         check(try await expect(6, "computing")[5], "compute", nil, in: "pool.")
         let semaphore = DispatchSemaphore(value: 0)
-        DispatchQueue(label: "late").asyncAfter(deadline: .now() + .milliseconds(400)) { semaphore.signal() }
+        let search = StallSearch(monitor)
+        DispatchQueue(label: "late").async {
+            blockInSleep(search)
+            semaphore.signal()
+        }
         await Task.detached { waitForDownload(semaphore) }.value
         check(try await expect(7, "waiting for a semaphore")[6], "waitForDownload", "lock", in: "pool.")
         // On an actor: its thread is a thread of the pool too.
-        await Ledger().balance()
+        await Ledger().balance(monitor)
         check(try await expect(8, "on an actor")[7], "blockInSleep", "syscall", in: "pool.")
     }
 
@@ -91,7 +98,8 @@ struct Jobs {
     private func checkQueue() async throws {
         try monitor.watch(DispatchThreads(), rules: .jobs)
         let queue = DispatchQueue(label: "private")
-        queue.async { blockInSleep() }
+        let search = StallSearch(monitor)
+        queue.async { blockInSleep(search) }
         check(try await expect(9, "a private queue")[8], "blockInSleep", "syscall", in: "queues")
     }
 
@@ -99,7 +107,7 @@ struct Jobs {
     private func expect(_ count: Int, _ what: String) async throws -> [[String: Any]] {
         // Without blocking, and computing only for new records: this also runs on a thread of the pool.
         var read = -1
-        for _ in 0..<1000 {
+        for _ in 0..<15_000 {
             let lines = sink.lines.count
             if lines != read, stalls.count >= count { break }
             read = lines
@@ -140,7 +148,10 @@ struct Jobs {
 }
 
 private actor Ledger {
-    func balance() { blockInSleep() }
+    func balance(_ monitor: StallMonitor) { blockInSleep(StallSearch(monitor)) }
 }
 
-@inline(never) func blockInSleep() { usleep(400_000) }
+/// - Parameter search: it blocks until this is over.
+@inline(never) func blockInSleep(_ search: StallSearch? = nil) {
+    repeat { usleep(400_000) } while search.map { !$0.isOver } ?? false
+}

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import LagMonitor
 import LagMonitorConcurrency
+import TestSupport
 
 /// The pools of a separate process, blocked and busy in all of their threads.
 struct Pools {
@@ -20,8 +21,8 @@ struct Pools {
         var rules = StallRules.pings
         rules.ping = .init(interval: .milliseconds(100), timeouts: 3)
         try monitor.watchConcurrencyPool(all, rules: rules)
-        try probe.blockAll()
-        try probe.blockAndCompute()
+        try probe.blockAll(StallSearch(monitor))
+        try probe.blockAndCompute(StallSearch(monitor))
         monitor.stop()
     }
 
@@ -63,10 +64,10 @@ struct Pools {
     }
 
     /// Semaphores in tasks: every thread of a pool waits for work that only a task of that pool would do.
-    private func blockAll() throws {
+    private func blockAll(_ search: StallSearch) throws {
         let count = processors + 2
         for _ in 0..<count { Task.detached { [released] in waitForDownload(released) } }
-        usleep(1_000_000)
+        repeat { usleep(1_000_000) } while !search.isOver
         for _ in 0..<count { released.signal() }
         let record = try expect(1, "waitForDownload", in: "pool.medium")
         if record["cause"] as? String != "lock" || record["lock_kind"] as? String != "semaphore" { fail("cause: \(record)") }
@@ -76,12 +77,13 @@ struct Pools {
     }
 
     /// One computes, the others wait: each with its own stack.
-    private func blockAndCompute() throws {
+    private func blockAndCompute(_ search: StallSearch) throws {
         guard processors > 1 else { return }
-        let end = MonotonicTime.now + .milliseconds(2500)
-        Task.detached(priority: .high) { computeForLong(until: end) }
+        Task.detached(priority: .high) {
+            repeat { computeForLong(until: MonotonicTime.now + .milliseconds(2500)) } while !search.isOver
+        }
         for _ in 1..<processors { Task.detached(priority: .high) { [released] in waitForDownload(released) } }
-        usleep(2_500_000)
+        repeat { usleep(2_500_000) } while !search.isOver
         for _ in 1..<processors { released.signal() }
         let record = try expect(2, nil, in: "pool.high")
         let groups = groups(record)

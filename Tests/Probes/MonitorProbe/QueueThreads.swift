@@ -20,7 +20,8 @@ enum QueueThreads {
         try monitor.watch(PingedQueue(pinged), rules: rules)
         // The first work on the queue is a ping.
         usleep(300_000)
-        pinged.async { usleep(300_000) }
+        let search = StallSearch(monitor)
+        pinged.async { repeat { usleep(300_000) } while !search.isOver }
         if !eventually({ reported.records.count == 1 }) { Probe.fail("\(reported.records.count) records") }
         // Read while the threads wait for more work.
         var names: [String] = []

@@ -23,40 +23,43 @@ enum Place {
     }
 }
 
-@inline(never) func blockTheMainQueue() {
+@inline(never) func blockTheMainQueue(_ search: StallSearch) {
     let start = MonotonicTime.now
-    usleep(400_000)
+    repeat { usleep(400_000) } while !search.isOver
     Place.note(since: start)
 }
 
-@inline(never) @MainActor func blockTheMainActor() {
+@inline(never) @MainActor func blockTheMainActor(_ search: StallSearch) {
     let start = MonotonicTime.now
-    usleep(400_000)
+    repeat { usleep(400_000) } while !search.isOver
     Place.note(since: start)
 }
 
-@inline(never) @MainActor func computeOnTheMainActor() {
+@inline(never) @MainActor func computeOnTheMainActor(_ search: StallSearch) {
     let start = MonotonicTime.now
     // In this function itself, so that no other code can be the culprit.
     var (last, longest) = (start.nanoseconds, UInt64(0))
-    while last < start.nanoseconds + 400_000_000 {
-        let now = MonotonicTime.now.nanoseconds
-        longest = max(longest, now - last)
-        last = now
-    }
+    repeat {
+        let begin = last
+        while last < begin + 400_000_000 {
+            let now = MonotonicTime.now.nanoseconds
+            longest = max(longest, now - last)
+            last = now
+        }
+    } while !search.isOver
     Place.note(since: start, longestPause: longest)
 }
 
 /// Not in the job with which the task began.
 /// - Parameter waiting: how many jobs of the main actor wait meanwhile.
-@MainActor func suspendAndBlock(waiting: Int) async {
+@MainActor func suspendAndBlock(_ search: StallSearch, waiting: Int) async {
     try? await Task.sleep(for: .milliseconds(50))
     for _ in 0..<waiting { Task { @MainActor in } }
-    blockTheMainActor()
+    blockTheMainActor(search)
 }
 
-@MainActor func suspendAndCompute() async {
+@MainActor func suspendAndCompute(_ search: StallSearch) async {
     await Task.yield()
     try? await Task.sleep(for: .milliseconds(50))
-    computeOnTheMainActor()
+    computeOnTheMainActor(search)
 }

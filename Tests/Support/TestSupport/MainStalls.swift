@@ -43,11 +43,14 @@ package struct MainStalls: Sendable {
     private func run() {
         // Some pings are answered first, so that a last answer exists.
         usleep(200_000)
-        DispatchQueue.main.async { blockTheMainQueue() }
+        var search = StallSearch(monitor)
+        DispatchQueue.main.async { [search] in blockTheMainQueue(search) }
         expect("blockTheMainQueue", causes: [.syscall])
-        Task { @MainActor in await suspendAndBlock(waiting: 3) }
+        search = StallSearch(monitor)
+        Task { @MainActor [search] in await suspendAndBlock(search, waiting: 3) }
         expect("blockTheMainActor", causes: [.syscall], waiting: 3)
-        Task { @MainActor in await suspendAndCompute() }
+        search = StallSearch(monitor)
+        Task { @MainActor [search] in await suspendAndCompute(search) }
         // On a busy machine it must wait for a processor.
         expect("computeOnTheMainActor", causes: [.cpu, .runqueue])
         stayQuiet()

@@ -19,18 +19,18 @@ enum Beginning {
             monitor.onStall(queue: .global()) { sink.add($0) }
             try monitor.watchConcurrencyPool([.medium])
             try monitor.start()
-            let first = try await stall(sink)
+            let first = try await stall(sink, monitor)
             let fields = Dictionary(uniqueKeysWithValues: first.state.map { ($0.name, $0.value) })
             guard fields["loop"] == "pool.medium", fields["answer"] == "42\u{fffd}", fields["long"]?.utf8.count == 64 else {
                 FoundationProbe.fail("fields: \(first.state)")
             }
             hanging.set(true)
-            guard try await stall(sink).state.isEmpty, try await stall(sink).state.isEmpty else {
+            guard try await stall(sink, monitor).state.isEmpty, try await stall(sink, monitor).state.isEmpty else {
                 FoundationProbe.fail("fields of one that hangs")
             }
             hanging.set(false)
             try await Task.sleep(for: .milliseconds(100))
-            guard try await !stall(sink).state.isEmpty else { FoundationProbe.fail("no fields after it") }
+            guard try await !stall(sink, monitor).state.isEmpty else { FoundationProbe.fail("no fields after it") }
             monitor.stop()
         }
     }
@@ -41,13 +41,9 @@ enum Beginning {
         func set(_ isHanging: Bool) { value.store(isHanging, ordering: .releasing) }
     }
 
-    private static func stall(_ sink: CollectedStalls) async throws -> StallRecord {
-        let before = sink.count
-        Task.detached(priority: .medium) { blockHere() }
-        for _ in 0..<1000 {
-            if let found = sink.records(from: before).first { return found }
-            try await Task.sleep(for: .milliseconds(5))
-        }
-        FoundationProbe.fail("no stall")
+    private static func stall(_ sink: CollectedStalls, _ monitor: StallMonitor) async throws -> StallRecord {
+        let record = try await sink.record(of: { await Task.detached(priority: .medium) { blockHere() }.value }, by: monitor)
+        guard let record else { FoundationProbe.fail("no stall") }
+        return record
     }
 }

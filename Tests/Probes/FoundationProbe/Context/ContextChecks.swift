@@ -4,6 +4,7 @@ import LagModel
 import LagMonitor
 import LagMonitorConcurrency
 import Synchronization
+import TestSupport
 
 /// Checks of what a stalled thread was working on, in a separate process: they exit with 0 and `fine` on stdout, or with 1 and
 /// the errors.
@@ -36,6 +37,22 @@ final class CollectedStalls: Sendable {
     func add(_ record: StallRecord) { stalls.withLock { $0.append(record) } }
     var count: Int { stalls.withLock { $0.count } }
     func records(from index: Int) -> [StallRecord] { stalls.withLock { Array($0[index...]) } }
+
+    /// The stall of work that calls ``blockHere()``, and lasts until it is found; nil if it is not. On a busy machine, other work
+    /// of the program stalls, too: if only that was found, the work is repeated.
+    func record(of work: @Sendable () async throws -> Void, by monitor: StallMonitor) async throws -> StallRecord? {
+        for _ in 0..<5 {
+            let before = count
+            presentSearch.withLock { $0 = StallSearch(monitor) }
+            try await work()
+            for _ in 0..<1000 {
+                let found = records(from: before).first { $0.frames.contains { $0.symbol?.contains("blockHere") ?? false } }
+                if let found { return found }
+                try await Task.sleep(for: .milliseconds(5))
+            }
+        }
+        return nil
+    }
 }
 
 /// Runs a check on the pool while the main thread serves the main queue.

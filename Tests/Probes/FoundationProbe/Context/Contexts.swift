@@ -25,7 +25,7 @@ enum Contexts {
             try await Task.sleep(for: .milliseconds(50))
             let truth = StallTrace(traceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 
-            var record = try await stall(sink) {
+            var record = try await stall(sink, monitor) {
                 await withStallContext(name: "GET /orders/:id", ["tenant": "a", "secret": "x", "user": "somebody"], trace: truth)
                 {
                     await pause()
@@ -39,9 +39,9 @@ enum Contexts {
             guard record.request?.attributes.map({ "\($0.name)=\($0.value)" }) == ["tenant=a", "user=…dy"] else {
                 FoundationProbe.fail("attributes: \(record)")
             }
-            record = try await stall(sink) { blockSynchronously() }
+            record = try await stall(sink, monitor) { blockSynchronously() }
             expect(record, running: "sync", open: ["GET /parked/1", "GET /parked/2"], "sync")
-            record = try await stall(sink) {
+            record = try await stall(sink, monitor) {
                 await withStallContext(name: "outer", trace: truth) {
                     await pause()
                     await withStallContext(name: "inner") {
@@ -51,7 +51,7 @@ enum Contexts {
                 }
             }
             expect(record, running: "inner", open: ["GET /parked/1", "GET /parked/2"], "nested", isTraced: true)
-            record = try await stall(sink) {
+            record = try await stall(sink, monitor) {
                 await withStallContext(name: "outer") {
                     await withStallContext(name: "inner") { await pause() }
                     blockHere()
@@ -59,32 +59,32 @@ enum Contexts {
             }
             expect(record, running: "outer", open: ["GET /parked/1", "GET /parked/2"], "after the inner one")
             // Children, and tasks that are created within.
-            record = try await stall(sink) {
+            record = try await stall(sink, monitor) {
                 await withStallContext(name: "parent") {
                     async let child: Void = blockLater()
                     await child
                 }
             }
             expect(record, running: "parent", open: ["GET /parked/1", "GET /parked/2"], "async let")
-            record = try await stall(sink) {
+            record = try await stall(sink, monitor) {
                 await withStallContext(name: "group") {
                     await withTaskGroup(of: Void.self) { group in group.addTask { await blockLater() } }
                 }
             }
             expect(record, running: "group", open: ["GET /parked/1", "GET /parked/2"], "group")
-            record = try await stall(sink) {
+            record = try await stall(sink, monitor) {
                 await withStallContext(name: "unstructured") { await Task { await blockLater() }.value }
             }
             expect(record, running: "unstructured", open: ["GET /parked/1", "GET /parked/2"], "unstructured")
             // A context around the running one does not wait, whichever task created it.
-            record = try await stall(sink) {
+            record = try await stall(sink, monitor) {
                 await withStallContext(name: "outer", trace: truth) {
                     async let child: Void = withStallContext(name: "child") { await blockLater() }
                     await child
                 }
             }
             expect(record, running: "child", open: ["GET /parked/1", "GET /parked/2"], "around a child", isTraced: true)
-            record = try await stall(sink) {
+            record = try await stall(sink, monitor) {
                 await withStallContext(name: "outer") {
                     await withStallContext(name: "middle") {
                         await withTaskGroup(of: Void.self) { group in
@@ -98,9 +98,9 @@ enum Contexts {
             }
             expect(record, running: "sync", open: ["GET /parked/1", "GET /parked/2"], "around a call of a child")
             // Work without a context has none, whatever else is open.
-            record = try await stall(sink) { blockHere() }
+            record = try await stall(sink, monitor) { blockHere() }
             expect(record, running: nil, open: ["GET /parked/1", "GET /parked/2"], "none")
-            record = try await stall(sink) {
+            record = try await stall(sink, monitor) {
                 let task = await withStallContext(name: "over") {
                     await pause()
                     return Task {
@@ -112,7 +112,7 @@ enum Contexts {
                 await task.value
             }
             expect(record, running: nil, open: ["GET /parked/1", "GET /parked/2"], "a context that is over")
-            record = try await stall(sink) {
+            record = try await stall(sink, monitor) {
                 await withStallContext(name: "waits") { await Task.detached { blockHere() }.value }
             }
             expect(record, running: nil, open: nil, "detached")
@@ -135,17 +135,15 @@ enum Contexts {
         blockHere()
     }
 
-    private static func stall(_ sink: CollectedStalls, _ body: @escaping @Sendable () async -> Void) async throws -> StallRecord {
-        let before = sink.count
-        await Task.detached(name: "stalling", priority: .medium) { await body() }.value
-        for _ in 0..<1000 {
-            let found = sink.records(from: before).first { record in
-                record.frames.contains { $0.symbol?.contains("blockHere") ?? false }
-            }
-            if let found { return found }
-            try await Task.sleep(for: .milliseconds(5))
-        }
-        FoundationProbe.fail("no stall")
+    private static func stall(_ sink: CollectedStalls, _ monitor: StallMonitor, _ body: @escaping @Sendable () async -> Void)
+        async throws -> StallRecord
+    {
+        let record = try await sink.record(
+            of: { await Task.detached(name: "stalling", priority: .medium) { await body() }.value },
+            by: monitor
+        )
+        guard let record else { FoundationProbe.fail("no stall") }
+        return record
     }
 
     /// - Parameter open: nil: any number of any contexts.

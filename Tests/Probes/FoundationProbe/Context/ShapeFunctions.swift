@@ -1,8 +1,15 @@
 import Foundation
+import LagModel
+import TestSupport
 
 // The functions of the shapes.
 
-@inline(never) func blockHere() { usleep(350_000) }
+/// Blocks until ``presentSearch`` is over.
+@inline(never) func blockHere() {
+    repeat { usleep(350_000) } while presentSearch.withLock { $0.map { !$0.isOver } ?? false }
+}
+
+let presentSearch = PthreadMutex<StallSearch?>(nil)
 
 enum Plain {
     @inline(never) static func inner(_ number: Int) async -> Int {

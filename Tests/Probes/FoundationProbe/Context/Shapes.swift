@@ -57,7 +57,7 @@ enum Shapes {
             guard !monitor.statistics.tasksUnreadable else { FoundationProbe.fail("tasks are not read") }
             var wrong = 0
             for shape in all where only == nil || shape.name == only {
-                let found = try await stall(shape, sink)
+                let found = try await stall(shape, sink, monitor)
                 let isRight = found.callers == shape.callers
                 if !isRight { wrong += 1 }
                 let verdict = isRight ? "right" : "WRONG: expected \(shape.callers)"
@@ -70,16 +70,14 @@ enum Shapes {
         }
     }
 
-    private static func stall(_ shape: Shape, _ sink: CollectedStalls) async throws -> (
+    private static func stall(_ shape: Shape, _ sink: CollectedStalls, _ monitor: StallMonitor) async throws -> (
         callers: [String], task: String, frames: [String]
     ) {
-        let before = sink.count
-        let task = Task.detached(name: shape.name, priority: .medium) { try await shape.run() }
-        try await task.value
-        for _ in 0..<1000 where sink.count == before { try await Task.sleep(for: .milliseconds(5)) }
-        guard let record = sink.records(from: before).first(where: { "\($0.frames.map(\.symbol))".contains("blockHere") }) else {
-            return ([], "none", ["no stall"])
-        }
+        let record = try await sink.record(
+            of: { try await Task.detached(name: shape.name, priority: .medium) { try await shape.run() }.value },
+            by: monitor
+        )
+        guard let record else { return ([], "none", ["no stall"]) }
         for (callee, caller) in zip(record.frames, record.frames.dropFirst())
         where caller.isAsync == true && caller.symbol == callee.symbol && caller.function?.contains(" apply forwarder ") == true {
             return (["doubled"], "none", [caller.function ?? ""])

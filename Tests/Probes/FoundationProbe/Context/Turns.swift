@@ -11,7 +11,8 @@ import LagMonitorConcurrency
             let monitor = sink.recordingMonitor()
             try monitor.start()
             try monitor.watch(PingedQueue(.main), rules: .heartbeat)
-            for round in 0..<4 {
+            // If a busy machine lets the watchdog read too rarely to name the request, the last round is repeated.
+            for round in 0..<9 where round < 4 || !isNamed(sink) {
                 try await Task.sleep(for: .milliseconds(300))
                 let victims = (0..<4).map { number in
                     Task.detached(name: "victim\(number)") {
@@ -28,20 +29,26 @@ import LagMonitorConcurrency
                     await withStallContext(name: "GET /guilty") { await spin(milliseconds) }
                 }.value
                 for victim in victims { await victim.value }
+                if round >= 3 { try await Task.sleep(for: .milliseconds(500)) }
             }
-            try await Task.sleep(for: .milliseconds(500))
             monitor.stop()
-            let records = sink.records(from: 0).filter { $0.phase == .end }
-            for record in records {
+            for record in ended(sink) {
                 print("\(record.duration) request=\(record.request?.name ?? "-") task=\(record.task?.name ?? "-")")
                 guard record.request?.name ?? "GET /guilty" == "GET /guilty", record.task?.name ?? "guilty" == "guilty" else {
                     FoundationProbe.fail("a victim is named: \(record)")
                 }
             }
-            guard records.contains(where: { $0.request != nil && $0.duration > .milliseconds(500) }) else {
-                FoundationProbe.fail("the long one is not named")
-            }
+            guard isNamed(sink) else { FoundationProbe.fail("the long one is not named") }
         }
+    }
+
+    nonisolated private static func ended(_ sink: CollectedStalls) -> [StallRecord] {
+        sink.records(from: 0).filter { $0.phase == .end }
+    }
+
+    /// Whether a long stall names its request.
+    nonisolated private static func isNamed(_ sink: CollectedStalls) -> Bool {
+        ended(sink).contains { $0.request != nil && $0.duration > .milliseconds(500) }
     }
 
     private static func spin(_ milliseconds: Int) {

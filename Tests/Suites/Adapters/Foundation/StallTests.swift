@@ -145,7 +145,8 @@ import Testing
             defer { watching.monitor.stop() }
             usleep(300_000)
             #expect(watching.stalls.isEmpty)
-            thread.perform { blockForTheTest(milliseconds: 500) }
+            let search = StallSearch(watching.monitor)
+            thread.perform { repeat { blockForTheTest(milliseconds: 500) } while !search.isOver }
             let stall = try watching.stall()
             #expect(stall.string("kind") == "ping" && stall.names("blockForTheTest"), "\(stall.fields)")
         }

@@ -1,22 +1,26 @@
 #if NIO
     internal import CLagLinux
     import Glibc
+    import LagMonitor
     import NIOCore
     import NIOPosix
     import Synchronization
+    import TestSupport
 
-    /// Echoes on the loopback interface; a received `b` first blocks the handler for 500 ms.
+    /// Echoes on the loopback interface; a received `b` first blocks the handler until the stall is found.
     final class EchoServer: Sendable {
         private final class Handler: ChannelInboundHandler, Sendable {
             typealias InboundIn = ByteBuffer
             let facts: Facts
+            let monitor: StallMonitor
 
-            init(_ facts: Facts) { self.facts = facts }
+            init(_ facts: Facts, _ monitor: StallMonitor) { (self.facts, self.monitor) = (facts, monitor) }
 
             func channelRead(context: ChannelHandlerContext, data: NIOAny) {
                 if unwrapInboundIn(data).readableBytesView.first == UInt8(ascii: "b") {
                     facts.blocked.store(cll_gettid(), ordering: .relaxed)
-                    blockInChannelRead(milliseconds: 500)
+                    let search = StallSearch(monitor)
+                    repeat { blockInChannelRead(milliseconds: 500) } while !search.isOver
                 }
                 context.writeAndFlush(data, promise: nil)
             }
@@ -29,12 +33,18 @@
         private let facts = Facts()
         private let channel: any Channel
 
-        /// - Parameter first: handlers before it in the pipeline.
-        init(_ group: any EventLoopGroup, after first: @escaping @Sendable () -> [any ChannelHandler] = { [] }) throws {
+        /// - Parameters:
+        ///   - monitor: it watches the group.
+        ///   - first: handlers before it in the pipeline.
+        init(
+            _ group: any EventLoopGroup,
+            watchedBy monitor: StallMonitor,
+            after first: @escaping @Sendable () -> [any ChannelHandler] = { [] }
+        ) throws {
             let facts = facts
             channel = try ServerBootstrap(group: group).childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandlers(first() + [Handler(facts)])
+                    try channel.pipeline.syncOperations.addHandlers(first() + [Handler(facts, monitor)])
                 }
             }.bind(host: "127.0.0.1", port: 0).wait()
         }

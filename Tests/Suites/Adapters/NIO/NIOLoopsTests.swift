@@ -24,6 +24,12 @@
             try monitor.start()
         }
 
+        /// Blocks a loop until the stall is found.
+        func stall(_ loop: any EventLoop, _ block: @escaping @Sendable () -> Void) {
+            let search = StallSearch(monitor)
+            loop.execute { repeat { block() } while !search.isOver }
+        }
+
         /// The single record; no other follows.
         func record() throws -> StallRecord {
             #expect(eventually { collected.records.count == 1 })
@@ -58,7 +64,7 @@
             try Self.withGroup(2) { group, watching in
                 let loops = try watching.monitor.watch(group, named: "http")
                 #expect(loops.map(\.name) == ["http-0", "http-1"])
-                let server = try EchoServer(group)
+                let server = try EchoServer(group, watchedBy: watching.monitor)
                 defer { server.close() }
                 let client = server.connect()
                 defer { close(client) }
@@ -80,7 +86,7 @@
         @Test func `a blocked channel read names its request and its connection`() throws {
             try Self.withGroup(1, contexts: .recorded) { group, watching in
                 let loops = try watching.monitor.watch(group)
-                let server = try EchoServer(group) {
+                let server = try EchoServer(group, watchedBy: watching.monitor) {
                     // A message that does not begin a request belongs to the request before.
                     [
                         StallContextHandler<ByteBuffer> {
@@ -108,7 +114,7 @@
             defer { watching.monitor.stop() }
             let loops = try watching.monitor.watch(MultiThreadedEventLoopGroup.singleton, named: "shared")
             let last = try #require(loops.last)
-            last.eventLoop.execute { blockInATask(milliseconds: 500) }
+            watching.stall(last.eventLoop) { blockInATask(milliseconds: 500) }
             let record = try watching.record()
             #expect(record.loop == last.name && record.threadID == last.thread.tid)
             #expect(record.culprit?.contains("blockInATask") ?? false, "\(record.culprit ?? "none")")
@@ -127,7 +133,7 @@
                 }.wait()
                 #expect(inside == [.expected, .notRunning])
                 #expect(watching.monitor.statistics.stalls == 0)
-                loop.execute { blockInATask(milliseconds: 500) }
+                watching.stall(loop) { blockInATask(milliseconds: 500) }
                 #expect(try watching.record().loop == loops[0].name)
             }
         }
@@ -136,7 +142,7 @@
             try Self.withGroup(1) { group, watching in
                 let loops = try watching.monitor.watch(group)
                 #expect(eventually { loops[0].detectsIdleness })
-                group.next().execute { blockInAnotherEpoll(milliseconds: 500) }
+                watching.stall(group.next()) { blockInAnotherEpoll(milliseconds: 500) }
                 #expect(try watching.record().names("blockInAnotherEpoll"))
             }
         }
@@ -144,7 +150,7 @@
         @Test func `a handler that waits in its own epoll is found before the loop was seen idle`() throws {
             try Self.withGroup(1) { group, watching in
                 let loops = NIOLoops(group, named: "nio")
-                group.next().execute { blockInAnotherEpoll(milliseconds: 800) }
+                watching.stall(group.next()) { blockInAnotherEpoll(milliseconds: 800) }
                 try watching.monitor.watch(loops[0], rules: .eventLoops)
                 #expect(try watching.record().names("blockInAnotherEpoll"))
                 #expect(eventually { loops[0].detectsIdleness })
@@ -182,7 +188,7 @@
         @Test func `load is not a stall`() throws {
             try Self.withGroup(2) { group, watching in
                 let loops = try watching.monitor.watch(group)
-                let server = try EchoServer(group)
+                let server = try EchoServer(group, watchedBy: watching.monitor)
                 defer { server.close() }
                 let end = MonotonicTime.now + .seconds(3)
                 DispatchQueue.concurrentPerform(iterations: 3) { _ in
@@ -198,7 +204,7 @@
 
         @Test func `a loop that is blocked from the beginning is watched without stacks`() throws {
             try Self.withGroup(1) { group, watching in
-                group.next().execute { blockInATask(milliseconds: 2000) }
+                watching.stall(group.next()) { blockInATask(milliseconds: 2000) }
                 try watching.monitor.watch(group)
                 let record = try watching.record()
                 #expect(record.capture == .none && record.captureError == "thread_unknown")

@@ -1,6 +1,7 @@
 import LagMonitor
 import LagMonitorTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 /// The articles' examples behave as described. With a real monitor: one at a time.
@@ -28,7 +29,8 @@ import Testing
         try monitor.watch(pump, rules: rules)
         // Some pings are answered first.
         sleepForTheTest(milliseconds: 200)
-        thread.perform { sleepForTheTest(milliseconds: 400) }
+        let search = StallSearch(monitor)
+        thread.perform { repeat { sleepForTheTest(milliseconds: 400) } while !search.isOver }
         for _ in 0..<6000 where sink.lines.isEmpty { sleepForTheTest(milliseconds: 5) }
         #expect(sink.lines.count == 1)
         let line = sink.lines.first ?? ""
