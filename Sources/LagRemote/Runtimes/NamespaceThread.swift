@@ -17,6 +17,16 @@ enum NamespaceThread {
         return line.split(whereSeparator: { $0 == "\t" || $0 == " " }).last.flatMap { Int32($0) } ?? tid
     }
 
+    /// Whether the process has one of the threads with these IDs in its own namespace.
+    static func isLive(anyOf inner: [Int32], process: Int32) -> Bool {
+        // Usually there is only one namespace.
+        if innerTid(of: process, process: process) == process {
+            return inner.contains { cll_thread_is_live(process, $0) != 0 }
+        }
+        return ProcFile.numbers(in: "/proc/\(process)/task", limit: maximumThreads)
+            .contains { inner.contains(innerTid(of: $0, process: process)) }
+    }
+
     /// The thread with that ID in its process's own namespace; nil: none.
     static func tid(ofInner inner: Int32, process: Int32) -> Int32? {
         guard inner > 0 else { return nil }

@@ -9,6 +9,8 @@ final class PythonThreads: Sendable {
     private static let maximumInterpreters = 64
     /// Threads of all of them.
     private static let maximumThreads = 8192
+    /// States whose threads are looked for in the process.
+    private static let maximumNumbers = 8
     /// Frames that one call of the evaluation function may run before it is given up.
     private static let maximumFrames = 1024
 
@@ -79,17 +81,21 @@ final class PythonThreads: Sendable {
         return hash.value
     }
 
-    /// - Returns: also whether these are all: a state that is created meanwhile had no thread when this began.
+    /// - Returns: also whether these are all: a state that is created meanwhile had no thread when this began. And if no state has
+    ///   a thread of this process, it was forked, and a state may get its thread: by the kernel, when the process first gets a
+    ///   processor, or by Python's own hook.
     private func search(_ tid: Int32) -> (states: [UInt64], areWhole: Bool) {
         var found: [UInt64] = []
         var left = Self.maximumThreads
         var areWhole = true
+        var numbers: [Int32] = []
         for interpreter in interpreters {
             var thread = memory.load(interpreter &+ layout.firstThread, as: UInt64.self) ?? 0
             while thread != 0, left > 0 {
                 left -= 1
                 let number = layout.number(ofState: thread) { memory.load($0) }
                 if number == nil { areWhole = false }
+                if let number, numbers.count < Self.maximumNumbers { numbers.append(number) }
                 if number == tid, memory.load(thread &+ layout.interpreter) == interpreter,
                     found.count < Self.maximumInterpreters
                 {
@@ -98,7 +104,8 @@ final class PythonThreads: Sendable {
                 thread = memory.load(thread &+ layout.nextThread) ?? 0
             }
         }
-        return (found, areWhole && left > 0)
+        guard found.isEmpty, areWhole, left > 0 else { return (found, areWhole && left > 0) }
+        return (found, numbers.isEmpty || NamespaceThread.isLive(anyOf: numbers, process: memory.process))
     }
 
     /// Whether it is still in its list: a freed one keeps its old data.

@@ -63,14 +63,15 @@ struct PythonThreadsTests {
         let lists = Lists(Self.layouts[version])
         let layout = lists.layout
         lists.store(lists.page(1), 0, layout.firstInterpreter)
-        lists.interpreter(1, next: nil, state: 3, tid: 77)
+        // A thread of this process.
+        lists.interpreter(1, next: nil, state: 3, tid: UInt64(getpid()))
         let threads = lists.threads
         #expect(threads.state(of: 78) == nil)
         lists.store(lists.page(4), 3, layout.nextThread)
         lists.store(lists.page(1), 4, layout.interpreter)
         lists.store(78, 4, layout.nativeThread)
         // The number of the next state shows that one was created.
-        #expect(threads.state(of: 78) == nil && threads.state(of: 77) == lists.page(3))
+        #expect(threads.state(of: 78) == nil && threads.state(of: getpid()) == lists.page(3))
         lists.store(8, 1, layout.firstThread - 8)
         #expect(threads.state(of: 78) == lists.page(4) && threads.state(of: 79) == nil)
         // A state without a thread may get any thread.
@@ -100,6 +101,16 @@ struct PythonThreadsTests {
         // The structure cannot be read.
         lists.store(16, 3, lists.layout.nativeThread - 8)
         #expect(lists.threads.state(of: 77) == nil && lists.threads.state(of: 99) == lists.page(3))
+    }
+
+    /// The kernel writes the ID when the process first gets a processor, which may be late on a busy machine.
+    @Test(arguments: 0..<2) func `a forked process that has not run yet does not lose its frames`(version: Int) {
+        let lists = withDescriptor(version)
+        lists.store(99, 10, 720)
+        let threads = lists.threads
+        #expect(threads.state(of: 77) == nil)
+        lists.store(77, 10, 720)
+        #expect(threads.state(of: 77) == lists.page(3))
     }
 
     /// The C library reuses the structure of an exited thread for a new one.
