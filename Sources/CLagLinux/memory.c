@@ -127,7 +127,7 @@ static size_t cll_ready_pages(pid_t *pid, void **pages, size_t count) {
     return ready;
 }
 
-size_t cll_memory_ready_pieces(pid_t pid, const uint64_t *addresses, size_t size, size_t count) {
+size_t cll_memory_ready_pieces(pid_t pid, const uint64_t *addresses, size_t size, size_t count, uint64_t *missing) {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), rest = size > 0 ? size - 1 : 0;
     // The page of each entry, and the piece that it belongs to.
     void *pages[PAGES_AT_ONCE];
@@ -151,7 +151,10 @@ size_t cll_memory_ready_pieces(pid_t pid, const uint64_t *addresses, size_t size
             }
         }
         const size_t ready = cll_ready_pages(&pid, pages, asked);
-        if (ready < asked) return pieces[ready];
+        if (ready < asked) {
+            *missing = (uint64_t)(uintptr_t)pages[ready];
+            return pieces[ready];
+        }
         done = piece;
         next = at;
     }
@@ -159,19 +162,9 @@ size_t cll_memory_ready_pieces(pid_t pid, const uint64_t *addresses, size_t size
 }
 
 size_t cll_memory_ready_bytes(pid_t pid, uint64_t address, size_t count) {
-    if (count == 0) return 0;
-    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = address & ~(page - 1);
-    const uint64_t last = address <= UINT64_MAX - (count - 1) ? address + (count - 1) : UINT64_MAX;
-    const uint64_t all = (last - first) / page + 1;
-    void *pages[PAGES_AT_ONCE];
-    for (uint64_t done = 0; done < all;) {
-        size_t asked = 0;
-        for (; asked < PAGES_AT_ONCE && done + asked < all; asked++) pages[asked] = (void *)(uintptr_t)(first + (done + asked) * page);
-        const size_t ready = cll_ready_pages(&pid, pages, asked);
-        done += ready;
-        if (ready < asked) return done == 0 ? 0 : (size_t)(first + done * page - address);
-    }
-    return count;
+    uint64_t missing = 0;
+    if (cll_memory_ready_pieces(pid, &address, count, 1, &missing) == 1) return count;
+    return missing > address ? (size_t)(missing - address) : 0;
 }
 
 uint64_t cll_memory_page_after(uint64_t address) {

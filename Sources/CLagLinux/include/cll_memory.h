@@ -31,8 +31,8 @@ size_t cll_memory_read_words(pid_t pid, const uint64_t *addresses, uint64_t *wor
 // process wrote or read (fork(2) does not copy their entries). The kernel does not show which without a walk through the
 // page tables of all mappings (VmFlags in /proc/PID/smaps), so they count as not ready. One system call for 32 pages,
 // 0.2 us each, which touches no page; some 20 us more if the main thread has ended. All pieces if the kernel or a sandbox
-// does not permit it.
-size_t cll_memory_ready_pieces(pid_t pid, const uint64_t *addresses, size_t size, size_t count);
+// does not permit it. `*missing` becomes the first page that is not ready.
+size_t cll_memory_ready_pieces(pid_t pid, const uint64_t *addresses, size_t size, size_t count, uint64_t *missing);
 
 // The same for one range: how many of its bytes.
 size_t cll_memory_ready_bytes(pid_t pid, uint64_t address, size_t count);

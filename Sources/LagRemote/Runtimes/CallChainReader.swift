@@ -22,6 +22,7 @@ struct CallChainReader {
 
     private let process: Int32
     private let tid: Int32
+    private let memory: RemoteMemory
     private var known: Known?
     /// An interpreter may be loaded, or start, after the first wait.
     private var search = SeldomSearch(first: 16, most: 1024)
@@ -32,6 +33,7 @@ struct CallChainReader {
     init(process: Int32, tid: Int32) {
         self.process = process
         self.tid = tid
+        memory = RemoteMemory(process: process)
     }
 
     /// For a sleeping thread, which the caller verifies afterwards; nil: not known.
@@ -58,7 +60,7 @@ struct CallChainReader {
     private func recognise() -> Known? {
         guard let modules = ModuleMap(process: process) else { return nil }
         modules.refresh()
-        let image = ProcessImage(modules)
+        let image = ProcessImage(modules, memory)
         for recognise in Self.recognisers {
             guard case .found(let runtime) = recognise(image), let memory = MemoryCopy(process: process) else { continue }
             return Known(runtime: runtime, innerTid: NamespaceThread.innerTid(of: tid, process: process), memory: memory)

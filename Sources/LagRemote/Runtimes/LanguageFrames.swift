@@ -21,7 +21,7 @@ package final class LanguageFrames: LanguageFrameSource {
         var runtimes: [any LanguageRuntime] = []
         var table = LanguageFrameTable()
         var notify: (@Sendable () -> Void)?
-        var contexts = ThreadContexts()
+        var contexts: ThreadContexts
         /// Unknown versions that were reported.
         var reported: Set<String> = []
         var folders: ProgramFolders?
@@ -31,7 +31,8 @@ package final class LanguageFrames: LanguageFrameSource {
     /// Which attributes of the program's published contexts are read.
     let attributes: PublishedAttributes
     private let reportError: @Sendable (String) -> Void
-    private let state = PthreadMutex(State())
+    private let memory: RemoteMemory
+    private let state: PthreadMutex<State>
 
     /// - Parameters:
     ///   - attributes: which attributes of the program's published contexts are read.
@@ -44,6 +45,8 @@ package final class LanguageFrames: LanguageFrameSource {
         self.process = process
         self.attributes = attributes
         self.reportError = reportError
+        memory = RemoteMemory(process: process)
+        state = PthreadMutex(State(contexts: ThreadContexts(memory)))
     }
 
     package func begin(notify: @escaping @Sendable () -> Void) { state.withLock { $0.notify = notify } }
@@ -73,7 +76,7 @@ package final class LanguageFrames: LanguageFrameSource {
     private func runtimes(_ modules: ModuleMap) -> [any LanguageRuntime] {
         let present = modules.generation
         if let known = state.withLock({ $0.modules == present ? $0.runtimes : nil }) { return known }
-        let image = ProcessImage(modules)
+        let image = ProcessImage(modules, memory)
         // Their data, and the numbers of their frames, stay when a program loads another module.
         var found = state.withLock { $0.found }.filter { $1.stays(in: image) }
         var unknown: [String] = []

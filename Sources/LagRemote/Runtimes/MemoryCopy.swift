@@ -119,7 +119,8 @@ final class MemoryCopy: @unchecked Sendable {
                 let room = min(rest.count, (Self.capacityBytes - used) / count, Self.maximumReads - reads, Self.readsAtOnce)
                 guard room > 0, let base = places.baseAddress else { return }
                 let next = base + rest.startIndex
-                let ready = first == 0 ? 0 : cll_memory_ready_pieces(process, next, count, room)
+                var missing: UInt64 = 0
+                let ready = first == 0 ? 0 : cll_memory_ready_pieces(process, next, count, room, &missing)
                 let got = ready == 0 ? 0 : cll_memory_read_pieces(process, next, count, buffer + used, ready)
                 // The call ends at the first piece that is unreadable.
                 if first != 0 { reads += min(got + 1, room) }

@@ -42,9 +42,8 @@ struct ProcessImage {
     }
 
     /// The watchdog, which owns the map.
-    init(_ map: ModuleMap) {
+    init(_ map: ModuleMap, _ memory: RemoteMemory) {
         process = map.process
-        let memory = RemoteMemory(process: map.process)
         self.memory = memory
         modules = map.present.compactMap { index, start in
             map.module(at: index).map { Module(index: index, info: $0, memory: memory, start: start, map: map) }

@@ -1,19 +1,25 @@
 internal import CLagLinux
 
-/// The current memory of another process. Reads never fault, and each is bounded; the data is a claim. A page that is not in
-/// memory is waited for, perhaps without end, unlike in ``MemoryCopy``: no thread is stopped meanwhile.
+/// The current memory of another process. Reads never fault, and each is bounded, also in time: for a page that is not in the
+/// process's page tables, see ``AbsentPages``. The data is a claim. Any thread.
 struct RemoteMemory: Sendable {
     let process: Int32
+    private let absent: AbsentPages
 
     /// More is not read at once.
     static let maximumBytes = 1 << 20
+
+    init(process: Int32) {
+        self.process = process
+        absent = AbsentPages(of: process)
+    }
 
     /// `count` bytes; nil if one of them cannot be read.
     func bytes(_ address: UInt64, _ count: Int) -> [UInt8]? {
         guard count >= 0, count <= Self.maximumBytes, address != 0 || count == 0 else { return nil }
         var got = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            if count > 0, let base = buffer.baseAddress { got = Int(cll_memory_read(process, address, base, count)) }
+            if count > 0, let base = buffer.baseAddress { got = read(address, base, count) }
             initialized = min(got, count)
         }
         return bytes.count == count ? bytes : nil
@@ -22,8 +28,21 @@ struct RemoteMemory: Sendable {
     func load<Number: FixedWidthInteger & BitwiseCopyable>(_ address: UInt64, as type: Number.Type = Number.self) -> Number? {
         var number: Number = 0
         let size = MemoryLayout<Number>.size
-        guard address != 0, cll_memory_read(process, address, &number, size) == size else { return nil }
+        guard address != 0, read(address, &number, size) == size else { return nil }
         return Number(littleEndian: number)
+    }
+
+    /// - Returns: how many bytes could be read.
+    private func read(_ address: UInt64, _ target: UnsafeMutableRawPointer, _ count: Int) -> Int {
+        var got = 0
+        while got < count {
+            let (place, part) = (address &+ UInt64(got), min(count - got, AbsentPages.maximumBytes))
+            let isReady = cll_memory_ready_bytes(process, place, part) == part
+            let read = isReady ? cll_memory_read(process, place, target + got, part) : absent.read(place, target + got, part)
+            got += read
+            guard read == part else { break }
+        }
+        return got
     }
 
     /// A zero-terminated string of at most `limit` bytes; nil without such an end.

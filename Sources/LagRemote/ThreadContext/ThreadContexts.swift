@@ -12,8 +12,11 @@ struct ThreadContexts {
     private var generation: UInt64?
     private var variable: ThreadLocalVariable?
     private var published = PublishedProcessContext()
-    /// The process and address where it was read.
-    private var place: (memory: RemoteMemory, header: UInt64)?
+    private let memory: RemoteMemory
+    /// The address where it was read.
+    private var header: UInt64?
+
+    init(_ memory: RemoteMemory) { self.memory = memory }
 
     /// The context of a thread, in one capture.
     struct Thread: Sendable {
@@ -29,14 +32,12 @@ struct ThreadContexts {
     /// Call it before the thread is stopped. Takes some 5 µs if contexts are published, and the first time a check of each
     /// module.
     mutating func prepare(_ tid: Int32, modules: ModuleMap) -> Thread? {
-        place = nil
-        guard let header = modules.processContext else { return nil }
-        let memory = RemoteMemory(process: modules.process)
+        header = modules.processContext
+        guard let header else { return nil }
         if generation != modules.generation {
             generation = modules.generation
-            variable = Self.find(ProcessImage(modules), modules, memory)
+            variable = Self.find(ProcessImage(modules, memory), modules, memory)
         }
-        place = (memory, header)
         guard let variable else { return nil }
         published.refresh(memory, header: header)
         guard published.message?.hasKnownSchema == true, let found = variable.place(memory) else { return nil }
@@ -47,8 +48,8 @@ struct ThreadContexts {
     /// The attributes' names for that record: an unknown index causes them to be read again.
     mutating func keys(for record: ThreadContextRecord) -> [String] {
         let known = published.message?.keys ?? []
-        guard record.values().contains(where: { Int($0.index) >= known.count }), let place else { return known }
-        published.refresh(place.memory, header: place.header)
+        guard record.values().contains(where: { Int($0.index) >= known.count }), let header else { return known }
+        published.refresh(memory, header: header)
         return published.message?.keys ?? []
     }
 

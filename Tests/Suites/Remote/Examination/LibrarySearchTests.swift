@@ -13,7 +13,8 @@ internal import Testing
         let path = folder + "/libglib-2.0.so.0.7400.6"
         let modules = try #require(ModuleMap(process: getpid()))
         modules.refresh()
-        let library = try #require(ProcessImage(modules).modules.first { $0.name.hasPrefix("libc.so") })
+        let image = ProcessImage(modules, RemoteMemory(process: getpid()))
+        let library = try #require(image.modules.first { $0.name.hasPrefix("libc.so") })
         try FileManager.default.copyItem(atPath: library.info.path, toPath: path)
         var before = LibrarySearch(process: getpid())
         let wasLoaded = before.has(.glib)

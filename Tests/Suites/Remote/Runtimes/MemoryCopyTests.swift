@@ -29,12 +29,17 @@ struct MemoryCopyTests {
         }
     }
 
+    private static func ready(_ process: Int32, _ places: UnsafePointer<UInt64>?, _ size: Int, _ count: Int) -> Int {
+        var missing: UInt64 = 0
+        return cll_memory_ready_pieces(process, places, size, count, &missing)
+    }
+
     /// Some sandboxes forbid `move_pages`.
     static let showsPages = {
         guard let page = cll_memory_map(4096) else { return false }
         defer { cll_memory_unmap(page, 4096) }
         var address = UInt64(UInt(bitPattern: page))
-        return cll_memory_ready_pieces(getpid(), &address, 8, 1) == 0
+        return ready(getpid(), &address, 8, 1) == 0
     }()
 
     /// A page that is not there may be provided by the thread that is stopped meanwhile. A read would make it present.
@@ -66,7 +71,7 @@ struct MemoryCopyTests {
         copy.prefetch(places, 32)
         #expect(places.indices.filter { copy.holds(places[$0], 32) } == [0, 1, 2, 4, 6])
         copy.close(nil)
-        #expect(cll_memory_ready_pieces(getpid(), &missing, 8, 1) == 0)
+        #expect(Self.ready(getpid(), &missing, 8, 1) == 0)
         #expect(cll_memory_ready_bytes(getpid(), place(1, 100), 2 * page) == 2 * page - 100)
         #expect(cll_memory_ready_bytes(getpid(), place(1, 100), 2 * page - 100) == 2 * page - 100)
         #expect(cll_memory_ready_bytes(getpid(), missing, 1) == 0)
@@ -109,7 +114,7 @@ struct MemoryCopyTests {
         let unnamed = mappings.filter { $0.count == 5 && $0[1] == "rw-p" }.compactMap(range)
         var untouched = try #require(unnamed.max { $0.count < $1.count }).lowerBound
         let header = try #require(mappings.first.flatMap(range)).lowerBound
-        #expect(cll_memory_ready_pieces(pid, &untouched, 8, 1) == 0)
+        #expect(Self.ready(pid, &untouched, 8, 1) == 0)
         let copy = try #require(MemoryCopy(process: pid))
         copy.open(nil, within: 1_000_000_000)
         #expect(copy.load(header, as: UInt32.self) == 0x464c_457f && copy.load(untouched, as: UInt64.self) == nil)
@@ -122,7 +127,7 @@ struct MemoryCopyTests {
         places.withUnsafeBufferPointer { places in
             // No bytes are less than one, not all that follow.
             for size in [0, 64] {
-                #expect(cll_memory_ready_pieces(getpid(), places.baseAddress, size, places.count) == places.count)
+                #expect(Self.ready(getpid(), places.baseAddress, size, places.count) == places.count)
             }
         }
         #expect(
