@@ -6,15 +6,16 @@ import LagMonitor
 /// know of it afterwards, so no fixed length is enough on a busy machine. (Run loops publish the time of their work.)
 public struct StallSearch: Sendable {
     private let monitor: StallMonitor
-    private let found: UInt64
+    private let wanted: UInt64
     /// Only protects against a hang.
     private let deadline = MonotonicTime.now + .seconds(60)
 
     /// Begins before the stall.
-    public init(_ monitor: StallMonitor) {
+    /// - Parameter count: how many stalls are made at the same time.
+    public init(_ monitor: StallMonitor, count: UInt64 = 1) {
         self.monitor = monitor
-        found = monitor.statistics.stalls
+        wanted = monitor.statistics.stalls + count
     }
 
-    public var isOver: Bool { monitor.statistics.stalls > found || MonotonicTime.now > deadline }
+    public var isOver: Bool { monitor.statistics.stalls >= wanted || MonotonicTime.now > deadline }
 }

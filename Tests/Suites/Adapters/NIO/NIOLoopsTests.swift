@@ -33,7 +33,7 @@
         /// The single record; no other follows.
         func record() throws -> StallRecord {
             #expect(eventually { collected.records.count == 1 })
-            #expect(!eventually(seconds: 1) { collected.records.count > 1 })
+            #expect(!eventually(milliseconds: 400) { collected.records.count > 1 })
             return try #require(collected.records.first)
         }
     }

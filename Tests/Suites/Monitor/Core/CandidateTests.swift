@@ -64,7 +64,7 @@ extension MonitorTests {
                 #expect(line.names("blockForTheTest"), "\(line.symbols)")
                 #expect(eventually { watched.monitor.statistics.reported == 1 } && watched.monitor.statistics.stalls == 1)
                 // From now on, as for any loop.
-                watched.stall(milliseconds: 500)
+                watched.stall(milliseconds: 500, untilRecords: 2)
                 #expect(eventually { watched.sink.records.count == 3 })
                 #expect(watched.sink.records.map(\.phase) == ["end", "begin", "end"])
             }

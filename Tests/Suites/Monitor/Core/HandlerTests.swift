@@ -47,7 +47,7 @@ extension MonitorTests {
                     collected.add(record)
                 }
             }
-            for _ in 0..<4 { watched.stall(milliseconds: 200) }
+            for _ in 0..<4 { watched.stallUntilFound(milliseconds: 200) }
             #expect(eventually { collected.records.count == 4 })
             #expect(overlap.most.load(ordering: .relaxed) == 1)
             #expect(collected.records.map(\.sequence) == [1, 2, 3, 4])

@@ -98,8 +98,9 @@ extension MonitorTests {
                 let thread = try KeepAliveThread(name: "mortal")
                 loop = thread.loop
                 try monitor.watch(thread.loop)
+                let search = StallSearch(monitor)
                 thread.perform {
-                    if inAStall { blockForTheTest(milliseconds: 250) }
+                    if inAStall { repeat { blockForTheTest(milliseconds: 250) } while !search.isOver }
                     KeepAliveThread.stopCurrent()
                 }
                 thread.join()

@@ -25,22 +25,29 @@ import Testing
             try monitor.watch(thread.loop)
         }
 
-        /// Stalls the loop and waits until it sleeps again.
+        /// Stalls the loop at least for this long, until `isNoticed`, and waits until it sleeps again.
         @discardableResult
-        func stall(milliseconds: Int = 250) -> Injected {
-            let injected = Injected(on: thread) { blockForTheTest(milliseconds: milliseconds) }
+        func stall(milliseconds: Int = 250, until isNoticed: @escaping @Sendable () -> Bool = { true }) -> Injected {
+            // Only protects against a hang.
+            let deadline = MonotonicTime.now + .seconds(20)
+            let injected = Injected(on: thread) {
+                repeat { blockForTheTest(milliseconds: milliseconds) } while !isNoticed() && MonotonicTime.now < deadline
+            }
             #expect(eventually { injected.isOver && thread.loop.beacon.activity == .waiting })
             return injected
         }
 
         /// Stalls the loop until the watchdog has found it: on a busy machine, it comes too late for the stack of a short stall.
-        func stallUntilFound() {
-            let found = monitor.statistics.stalls + 1
-            let end = DispatchSemaphore(value: 0)
-            let injected = Injected(on: thread) { blockForTheTest(until: end) }
-            #expect(eventually { monitor.statistics.stalls == found })
-            end.signal()
-            #expect(eventually { injected.isOver && thread.loop.beacon.activity == .waiting })
+        @discardableResult
+        func stallUntilFound(milliseconds: Int = 250) -> Injected {
+            let search = StallSearch(monitor)
+            return stall(milliseconds: milliseconds) { search.isOver }
+        }
+
+        /// Stalls the loop until the sink has so many records: a hang is reported only while it lasts.
+        @discardableResult
+        func stall(milliseconds: Int, untilRecords count: Int) -> Injected {
+            stall(milliseconds: milliseconds) { [sink] in sink.records.count >= count }
         }
 
         func end() {

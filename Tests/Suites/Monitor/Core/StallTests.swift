@@ -9,7 +9,7 @@ extension MonitorTests {
         @Test func `one stall is reported as one end line`() throws {
             let watched = try Watched(name: "one")
             defer { watched.end() }
-            let injected = watched.stall()
+            let injected = watched.stallUntilFound()
             let rest = MonotonicTime.now.nanoseconds
             #expect(eventually { watched.sink.records.count == 1 })
             let line = try #require(watched.sink.records.first)
@@ -24,13 +24,13 @@ extension MonitorTests {
             // The stretch of work contains the callback: it is never shorter, and hardly longer.
             #expect(injected.fits(line.number("duration_ms"), restingAt: rest), "\(injected.nanoseconds): \(line.text)")
             #expect(line.number("mono_us") * 1000 <= Double(injected.begin))
-            #expect(!eventually(seconds: 1) { watched.sink.records.count > 1 })
+            #expect(!eventually(milliseconds: 400) { watched.sink.records.count > 1 })
         }
 
         @Test func `own frames of the program are distinguished from those of the run loop`() throws {
             let watched = try Watched()
             defer { watched.end() }
-            watched.stall()
+            watched.stallUntilFound()
             #expect(eventually { watched.sink.records.count == 1 })
             let line = try #require(watched.sink.records.first)
             #expect(line.symbols(inApp: true).contains { $0.contains("blockForTheTest") }, "\(line.symbols)")
@@ -73,8 +73,9 @@ extension MonitorTests {
                 second.join()
             }
             try watched.monitor.watch(second.loop, named: "other name")
-            let one = Injected(on: watched.thread) { blockForTheTest(milliseconds: 300) }
-            let two = Injected(on: second) { otherBlockForTheTest(milliseconds: 350) }
+            let search = StallSearch(watched.monitor, count: 2)
+            let one = Injected(on: watched.thread) { repeat { blockForTheTest(milliseconds: 300) } while !search.isOver }
+            let two = Injected(on: second) { repeat { otherBlockForTheTest(milliseconds: 350) } while !search.isOver }
             #expect(eventually { watched.sink.records.count == 2 && one.isOver && two.isOver })
             #expect(eventually { [watched.thread, second].allSatisfy { $0.loop.beacon.activity == .waiting } })
             let rest = MonotonicTime.now.nanoseconds
@@ -117,7 +118,7 @@ extension MonitorTests {
             configuration.hangAfter = .zero
             let watched = try Watched(configuration)
             defer { watched.end() }
-            watched.stall(milliseconds: 400)
+            watched.stall(milliseconds: 400, untilRecords: 1)
             #expect(eventually { watched.sink.records.count == 2 })
             #expect(watched.sink.records.map(\.phase) == ["begin", "end"])
             #expect(watched.sink.records[0].number("duration_ms") >= 120)

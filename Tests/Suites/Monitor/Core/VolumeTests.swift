@@ -262,7 +262,7 @@ extension MonitorTests {
             defer { watched.end() }
             for _ in 0..<2 { watched.stall() }
             #expect(eventually { watched.monitor.statistics.suppressed == 1 })
-            for _ in 0..<2 { watched.stall(milliseconds: 700) }
+            for count in [2, 4] { watched.stall(milliseconds: 700, untilRecords: count) }
             #expect(eventually { watched.monitor.statistics.reported == 5 })
             #expect(watched.sink.records.map(\.phase) == ["end", "begin", "end", "begin", "end"])
             #expect(Set(watched.sink.records.map { $0.string("id") }).count == 3)
