@@ -33,6 +33,26 @@ enum AcrossStop {
 
     static func check() throws {
         let (reported, monitor, thread) = try Probe.watchedThread()
+        // A watchdog that gets no processor around the stop cannot separate the two: then the stop is uncertain, in the bounds.
+        var attempts = 1
+        while !isStopExcluded(reported, monitor, thread) {
+            if attempts == 5 { Probe.fail("the stop is always uncertain: \(reported.records)") }
+            attempts += 1
+            reported.clear()
+        }
+        let pauses = monitor.statistics.pauses
+        if pauses.processPauses == 0 || pauses.paused < .milliseconds(800) { Probe.fail("\(pauses)") }
+        monitor.stop()
+        // Another watchdog, and the same process.
+        try monitor.start()
+        if monitor.statistics.pauses.paused < pauses.paused { Probe.fail("\(monitor.statistics)") }
+        monitor.stop()
+    }
+
+    /// One stall with one stop. Whatever is uncertain, the record's times must hold.
+    /// - Returns: whether the stop is excluded: the uncertainty is the length of a fast poll, plus the watchdog's wait for a
+    ///   processor.
+    private static func isStopExcluded(_ reported: CollectedRecords, _ monitor: StallMonitor, _ thread: KeepAliveThread) -> Bool {
         let work = Work()
         let submitted = MonotonicTime.now.nanoseconds
         thread.perform { work.run() }
@@ -44,7 +64,8 @@ enum AcrossStop {
         if !eventually({ thread.loop.beacon.activity == .waiting }) { Probe.fail("the loop does not come to rest") }
         let wall = MonotonicTime.now.nanoseconds - submitted
         let record = reported.records[0]
-        guard let excluded = record.excludedNanoseconds, let bounds = record.durationBounds else { Probe.fail("\(record)") }
+        let excluded = record.excludedNanoseconds ?? 0
+        let bounds = record.durationBounds ?? record.durationNanoseconds...record.durationNanoseconds
         // The stop lasts 900 ms or more, and no longer than the thread was away. Both times are equally uncertain.
         let open = bounds.upperBound - bounds.lowerBound
         if excluded + open < leastStop || bounds.lowerBound + leastStop > wall { Probe.fail("\(wall) ns: \(record)") }
@@ -52,14 +73,6 @@ enum AcrossStop {
             Probe.fail("\(work.nanoseconds) ns, away for \(work.awayNanoseconds): \(record)")
         }
         if !bounds.contains(record.durationNanoseconds) { Probe.fail("\(record)") }
-        // The uncertainty is the length of a fast poll, plus the watchdog's wait for a processor on a busy machine.
-        if open > excluded / 4 { Probe.fail("\(bounds) are open") }
-        let pauses = monitor.statistics.pauses
-        if pauses.processPauses == 0 || pauses.paused < .milliseconds(800) { Probe.fail("\(pauses)") }
-        monitor.stop()
-        // Another watchdog, and the same process.
-        try monitor.start()
-        if monitor.statistics.pauses.paused < pauses.paused { Probe.fail("\(monitor.statistics)") }
-        monitor.stop()
+        return open <= excluded / 4
     }
 }
