@@ -11,13 +11,31 @@ struct LoopPlacesTests {
     /// - Parameters:
     ///   - keepsRunqueue: also returns stalls in which the thread got no processor.
     ///   - hasLoop: whether the program has a loop.
+    ///   - stalls: how many the program has. From outside, only samples find them: if lagmond gets no processor while one lasts,
+    ///     it cannot know of it afterwards, and the program is run again.
     static func lines(
         _ name: String,
         _ way: Way,
         _ options: [String] = [],
         environment: [String: String] = [:],
         keepsRunqueue: Bool = false,
-        hasLoop: Bool = true
+        hasLoop: Bool = true,
+        stalls: Int = 0
+    ) throws -> [[String: Any]] {
+        var found: [[String: Any]] = []
+        for attempt in 0..<5 where attempt == 0 || (way == .attach && found.count < stalls) {
+            found = try run(name, way, options, environment, keepsRunqueue, hasLoop)
+        }
+        return found
+    }
+
+    private static func run(
+        _ name: String,
+        _ way: Way,
+        _ options: [String],
+        _ environment: [String: String],
+        _ keepsRunqueue: Bool,
+        _ hasLoop: Bool
     ) throws -> [[String: Any]] {
         var found: [[String: Any]] = []
         try withFolder { folder in
@@ -91,14 +109,14 @@ struct LoopPlacesTests {
         try await atOnce(Way.allCases) { way in
             let served = try Self.lines("served", way)
             #expect(served.isEmpty, "\(served)")
-            let connected = try Self.lines("connected", way)
+            let connected = try Self.lines("connected", way, stalls: 1)
             Self.expectStall(connected, in: "handler_that_naps")
         }
     }
 
     @Test func `a loop whose call site changes is found, with only its stall`() async throws {
         try await atOnce(Self.cases("start", "turns", "moving", "dialogue")) { name, way in
-            let lines = try Self.lines(name, way)
+            let lines = try Self.lines(name, way, stalls: 1)
             #expect(lines.count == 1, "\(name) \(way): \(lines)")
             let line = try #require(lines.first)
             #expect(Self.functions(line).contains("handler_that_naps"), "\(name) \(way): \(line)")
@@ -114,7 +132,7 @@ struct LoopPlacesTests {
 
     @Test func `a poll loop stays the same loop when the process becomes multithreaded`() async throws {
         try await atOnce(Way.allCases) { way in
-            let lines = try Self.lines("threaded", way)
+            let lines = try Self.lines("threaded", way, stalls: 2)
             #expect(lines.count == 2 && lines.allSatisfy { Self.functions($0).contains("handler_that_naps") }, "\(lines)")
             #expect(lines.allSatisfy { way == .run || $0["duration_min_ms"] != nil }, "\(lines)")
         }
@@ -131,7 +149,7 @@ struct LoopPlacesTests {
 
     @Test func `waits within a handler do not end its stall`() async throws {
         try await atOnce(Way.allCases) { way in
-            let lines = try Self.lines("polls", way)
+            let lines = try Self.lines("polls", way, stalls: 1)
             #expect(lines.count == 1, "\(lines)")
             let line = try #require(lines.first)
             // Ten waits of 100 ms: if they counted as iterations, no stall would be left.
@@ -175,7 +193,7 @@ struct LoopPlacesTests {
             let dialog = try Self.lines("modal", way)
             #expect(dialog.isEmpty, "\(dialog)")
             // A handler of the nested loop can still stall it.
-            let lines = try Self.lines("modal-stalls", way)
+            let lines = try Self.lines("modal-stalls", way, stalls: 1)
             Self.expectStall(lines, in: "handler_that_naps")
         }
     }
@@ -192,7 +210,8 @@ struct LoopPlacesTests {
         try await atOnce(Way.allCases) { way in
             #expect(try Self.lines("starve", way).isEmpty)
             // On a busy machine the iterations wait for a processor, which is a starvation too.
-            let found = try Self.lines("starve", way, ["--starvation-ms", "500"], keepsRunqueue: true)
+            let stalls = Self.hasWaitCounters ? 1 : 0
+            let found = try Self.lines("starve", way, ["--starvation-ms", "500"], keepsRunqueue: true, stalls: stalls)
             guard way == .run || Self.hasWaitCounters else { return }
             // On a busy machine, an iteration that is a stall itself ends the starvation, and another one begins.
             let starvations = found.filter { $0["kind"] as? String == "starvation" }
@@ -220,7 +239,7 @@ struct LoopPlacesTests {
     @Test func `an iteration with many short callbacks reports their number`() async throws {
         try await atOnce(Way.allCases) { way in
             // On a busy machine other iterations may stall too.
-            let lines = try Self.lines("crowd", way, keepsRunqueue: true)
+            let lines = try Self.lines("crowd", way, keepsRunqueue: true, stalls: 1)
                 .filter { Self.functions($0).contains("handler_that_computes_briefly") }
             let line = try #require(lines.first)
             #expect(lines.count == 1 && line["kind"] as? String == "callout", "\(lines)")
