@@ -32,6 +32,8 @@ package struct SampledStretch: Sendable, Equatable {
     package var ended: TimeBounds?
     /// When it most likely began, if `began.likely` is the time from which on it is certain; nil: `began.likely`.
     package var mayHaveBegun: UInt64?
+    /// The thread may have been in another stretch before that, unseen; since then it was in this one all the time.
+    package var provedSince: UInt64
 }
 
 /// The last two stretches of work: one sample may find the end of one and the beginning of the next.
@@ -43,14 +45,17 @@ package struct SampledStretches: Sendable, Equatable {
 
     /// - Parameter time: when it most likely began, if `began.likely` is the time from which on it is certain.
     package mutating func begin(word: UInt64, at began: TimeBounds, mayHaveBegun time: UInt64? = nil) {
-        present = SampledStretch(word: word, began: began, mayHaveBegun: time)
+        present = SampledStretch(word: word, began: began, mayHaveBegun: time, provedSince: began.latest)
     }
 
     /// Updates the bounds of the present one's beginning; its likely time stays.
-    /// - Parameter time: when it most likely began, if that is known to be earlier.
-    package mutating func refine(_ began: TimeBounds, mayHaveBegun time: UInt64?) {
+    /// - Parameters:
+    ///   - time: when it most likely began, if that is known to be earlier.
+    ///   - gap: until when it was last possible that it turned unseen, as far as the bounds do not show that; 0: never.
+    package mutating func refine(_ began: TimeBounds, mayHaveBegun time: UInt64?, gap: UInt64) {
         guard let present, began.likely == present.began.likely else { return }
-        self.present = SampledStretch(word: present.word, began: began, mayHaveBegun: time)
+        let provedSince = max(present.provedSince, max(began.latest, gap))
+        self.present = SampledStretch(word: present.word, began: began, mayHaveBegun: time, provedSince: provedSince)
     }
 
     package mutating func end(at ended: TimeBounds) {

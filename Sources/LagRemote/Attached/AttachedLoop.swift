@@ -136,7 +136,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
             if finder.hasMoved, !wasWatched || watchedNanoseconds > last.nanoseconds {
                 finder.recordUnwatched(until: wasWatched ? watchedNanoseconds : seen)
             }
-            sampledStretches.refine(finder.began, mayHaveBegun: finder.mayHaveBegun)
+            sampledStretches.refine(finder.began, mayHaveBegun: finder.mayHaveBegun, gap: coverage.lastGap)
         }
         // It may be over by the next sample.
         let word = clb_beacon_word(beacon.raw)

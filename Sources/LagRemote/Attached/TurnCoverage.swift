@@ -20,6 +20,9 @@ final class TurnCoverage: Sendable {
         sampledNanoseconds.store(now, ordering: .releasing)
     }
 
+    /// The time of the last sample of which the time before is not covered; 0: there is none.
+    var lastGap: UInt64 { gapNanoseconds.load(ordering: .relaxed) }
+
     /// Whether proofs are requested, so that watching for iterations is worth its cost for the thread.
     var isWanted: Bool { askedNanoseconds.load(ordering: .relaxed) != 0 }
 

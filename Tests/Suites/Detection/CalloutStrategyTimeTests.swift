@@ -172,7 +172,7 @@ struct CalloutStrategyTimeTests {
         _ = strategy.observe(reading, at: start)
         #expect(strategy.interval?.latestBegin == start && strategy.interval?.likely == start)
         let began = TimeBounds(earliest, likely: start, start + 8 * millisecond)
-        reading.sampled?.refine(began, mayHaveBegun: start - 30 * millisecond)
+        reading.sampled?.refine(began, mayHaveBegun: start - 30 * millisecond, gap: 0)
         _ = strategy.observe(reading, at: start + 50 * millisecond)
         #expect(strategy.interval?.latestBegin == start + 8 * millisecond && strategy.interval?.since == start)
         #expect(strategy.interval?.likely == start - 30 * millisecond)

@@ -37,4 +37,31 @@ struct SampledBeginTests {
         #expect(interval(end: 1149) == nil)
         #expect(interval(end: 1201) != nil)
     }
+
+    /// The second poll is late by eight intervals.
+    @Test(arguments: [(0, 0, true), (1050, 0, true), (1390, 0, false), (0, 1050, true), (0, 1390, false)])
+    func `a late poll counts for the time in which no other stretch can have begun`(
+        latest: UInt64,
+        gap: UInt64,
+        isStalled: Bool
+    ) {
+        var strategy = CalloutStrategy(rule: standardRule)
+        var stretches = SampledStretches()
+        let word: UInt64 = 1 << 8 | UInt64(LoopActivity.beforeSources.rawValue)
+        let (rested, seen) = (950 * millisecond, 1000 * millisecond)
+        stretches.begin(word: word, at: TimeBounds(rested, likely: seen, seen))
+        var reading = BeaconReading(word: word, calloutNanoseconds: seen)
+        reading.sampled = stretches
+        #expect(strategy.observe(reading, at: seen, isTick: false) == .nothing)
+        stretches.refine(
+            TimeBounds(rested, likely: seen, max(seen, latest * millisecond)),
+            mayHaveBegun: nil,
+            gap: gap * millisecond
+        )
+        reading.sampled = stretches
+        #expect(strategy.observe(reading, at: 1400 * millisecond) == (isStalled ? .stalled : .suspected))
+        // Polls in time count as before.
+        for time: UInt64 in [1450, 1500] { _ = strategy.observe(reading, at: time * millisecond) }
+        #expect(strategy.isStalled)
+    }
 }

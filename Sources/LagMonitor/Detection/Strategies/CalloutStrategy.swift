@@ -70,8 +70,10 @@ package struct CalloutStrategy: DetectionStrategy {
         case .working(var interval, let word, let timeouts) where word == observation.reading.word:
             let isTimeout =
                 observation.processPause == nil && (observation.isTick || nextPoll.map { $0 <= observation.now } ?? false)
-            // A wait that was late because the watchdog had no processor counts as many timeouts as intervals passed in it.
-            let passed = Int(clamping: observation.now.saturatingDifference(interval.until) / rule.intervalNanoseconds)
+            // A wait that was late because the watchdog had no processor counts as many timeouts as intervals passed in it, if
+            // the loop was in this stretch meanwhile.
+            let since = max(interval.until, Self.provedSince(observation))
+            let passed = Int(clamping: observation.now.saturatingDifference(since) / rule.intervalNanoseconds)
             interval.extend(at: observation.now, observation.processPause)
             Self.refine(&interval, by: observation.reading)
             let counted = isTimeout ? timeouts + min(max(1, passed), rule.timeouts) : timeouts
@@ -170,6 +172,15 @@ package struct CalloutStrategy: DetectionStrategy {
             at: now,
             processPause
         )
+    }
+
+    /// Since when a sampled loop was certainly in its present stretch of work: two samples that show the same prove nothing about
+    /// the time between them. 0: the loop publishes its stretches itself.
+    private static func provedSince(_ observation: Observation) -> UInt64 {
+        let reading = observation.reading
+        guard let sampled = reading.sampled else { return 0 }
+        let stretch = sampled.stretch(word: reading.word, publishedNanoseconds: reading.calloutNanoseconds)
+        return stretch?.provedSince ?? observation.now
     }
 
     /// For a sampled loop, more may be known about the beginning by now.
