@@ -21,10 +21,25 @@ extension LoopExaminer {
         }
     }
 
-    /// What the thread does now, for ``QuietRule``.
-    /// - Returns: also what it does if a client waits to be accepted at the loop's object, which must be looked up without the
-    ///   lock; nil: the same.
-    func doing(
+    /// What the thread's present call shows. What it means depends on whether a client waits to be accepted at the loop's object,
+    /// which must be looked up without the lock.
+    struct CallReading {
+        fileprivate var doing: QuietRule.Doing
+        /// It waits for an object of loops, and its assumed loop may have been a start: its place decides nothing.
+        fileprivate var mayBeOutside = false
+        /// The calls on its stack have shown that it is in a handler.
+        fileprivate var isShownInHandler = false
+
+        var withoutClient: QuietRule.Doing { mayBeOutside ? .waitingElsewhere : doing }
+
+        /// A finished start leaves no such client behind.
+        var withClient: QuietRule.Doing {
+            isShownInHandler && doing == .waiting(isFurtherOut: true) ? .waiting(isFurtherOut: false) : doing
+        }
+    }
+
+    /// Reads what the thread does now.
+    func readCall(
         limit: UInt64,
         in stretch: UInt64,
         isEnding: Bool,
@@ -33,35 +48,23 @@ extension LoopExaminer {
         isForProof: Bool,
         at now: UInt64,
         _ state: inout State
-    ) -> (QuietRule.Doing, withClient: QuietRule.Doing?) {
+    ) -> CallReading {
         let object = state.object
         var call = cll_thread_syscall()
         guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.number >= 0 else {
-            return (.working, nil)
+            return CallReading(doing: .working)
         }
-        if clr_wait_kind(call.number) != 0, object?.isWaited(in: &call, of: process.pid) == true { return (.waitingForAll, nil) }
-        if object?.asksUser(in: &call, of: process.pid) == true { return (.waitingElsewhere, nil) }
-        // Servers with several processes pass the right to wait for connections from one to the next.
-        if clr_waits_among_processes(process.pid, &call) != 0, state.service.hasNoClient(of: object, at: now) {
-            return (.waitingElsewhere, nil)
+        if clr_wait_kind(call.number) != 0, object?.isWaited(in: &call, of: process.pid) == true {
+            return CallReading(doing: .waitingForAll)
         }
-        // A process that serves one client after the other, like each process of a preforking server: only the client that it
-        // waits for waits for it.
-        if !isForProof, let object,
-            state.service.awaitsClient(of: object, in: &call, at: now)
-                || object.isAccepted(in: &call, process: process.pid)
-        {
-            return (.waitingElsewhere, nil)
-        }
+        if isElsewhere(&call, isForProof: isForProof, at: now, &state) { return CallReading(doing: .waitingElsewhere) }
         // An instance identifies its loop, however young. And a thread in a handler that waits only for objects of its own loop
         // is not in another loop: a `sleep` of Ruby's main thread polls an eventfd of the loop. For an action, it is enough that
-        // a client waits to be accepted at the loop's object: a finished start does not leave that behind.
+        // a client waits.
         let isYoungSet = isYoung && object != nil && object?.epoll == nil && isLoops(call)
         if isYoungSet, !isForProof {
-            guard isInHandler(call, in: stretch, isServing: isServing, &state), !isLoops(call, besides: object) else {
-                return (.waitingElsewhere, nil)
-            }
-            return (.waiting(isFurtherOut: false), nil)
+            let isWithin = isInHandler(call, in: stretch, isServing: isServing, &state) && !isLoops(call, besides: object)
+            return CallReading(doing: isWithin ? .waiting(isFurtherOut: false) : .waitingElsewhere)
         }
         let doing: QuietRule.Doing =
             switch Int(clr_call_use(process.pid, &call)) {
@@ -82,8 +85,19 @@ extension LoopExaminer {
             default: .working
             }
         let isShown = isForProof && state.handlerCall != nil && state.handlerCall == HandlerCall(call, in: stretch)
-        let isShownOut = isShown && doing == .waiting(isFurtherOut: true)
-        return (isYoungSet ? .waitingElsewhere : doing, withClient: isShownOut ? .waiting(isFurtherOut: false) : doing)
+        return CallReading(doing: doing, mayBeOutside: isYoungSet, isShownInHandler: isShown)
+    }
+
+    /// Whether the call itself shows a rest outside of the loop's wait, wherever in the stack it is.
+    private func isElsewhere(_ call: inout cll_thread_syscall, isForProof: Bool, at now: UInt64, _ state: inout State) -> Bool {
+        let object = state.object
+        if object?.asksUser(in: &call, of: process.pid) == true { return true }
+        // Servers with several processes pass the right to wait for connections from one to the next.
+        if clr_waits_among_processes(process.pid, &call) != 0, state.service.hasNoClient(of: object, at: now) { return true }
+        // A process that serves one client after the other, like each process of a preforking server: only the client that it
+        // waits for waits for it.
+        guard !isForProof, let object else { return false }
+        return state.service.awaitsClient(of: object, in: &call, at: now) || object.isAccepted(in: &call, process: process.pid)
     }
 
     /// Whether the thread is in a handler although it sleeps above the limit, by its call stack (`isHandler`): the wait itself
@@ -145,9 +159,9 @@ extension LoopExaminer {
         guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), clr_wait_kind(call.number) == 0 else {
             return false
         }
-        return state.withLock { state in
+        return withState(waits: false) { state in
             state.object != nil && state.object?.epoll == state.seenEpoll && call.sp < state.readStackPointer
-        }
+        } ?? false
     }
 
     /// Whether the thread still sleeps in a call that was found before: then the memory of its arguments is what the kernel uses.

@@ -35,13 +35,17 @@ extension LoopExaminer {
         return isKnown ? .pending : .unknown
     }
 
-    /// Whether the loop waits at one of these sockets; nil: it must be read, but no more readings are allowed.
+    /// Whether the loop waits at one of these sockets; nil: it must be read, but no more readings are allowed, or another thread
+    /// has been examining it for long.
     private func waits(for listeners: WaitObject, at now: UInt64, _ readingsLeft: inout Int) -> Bool? {
-        withService { object, service in
-            guard let object, !object.isRing else { return listeners.isInherited(by: process.pid) }
-            guard let sockets = service.sockets(of: object, at: now, &readingsLeft) else { return nil }
+        var left = readingsLeft
+        defer { readingsLeft = left }
+        let isFor: Bool?? = withState(waits: false) { state in
+            guard let object = state.object, !object.isRing else { return listeners.isInherited(by: process.pid) }
+            guard let sockets = state.service.sockets(of: object, at: now, &left) else { return nil }
             return listeners.hasOne(of: sockets)
         }
+        return isFor ?? nil
     }
 
     // MARK: On one epoll instance

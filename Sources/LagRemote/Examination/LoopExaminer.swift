@@ -64,6 +64,8 @@ package final class LoopExaminer: Sendable {
     /// Being a loop is only a claim of the shared table, which every process of the command can write.
     private let isClaimed: Bool
     let state: Mutex<State>
+    /// Whether the thread was only seen to wait for no descriptor: a copy for threads that must not wait for an examination.
+    let hasWaitedForTimeAlone = Atomic<Bool>(false)
 
     /// The descriptors of a set may change at each wait.
     private static let readAgainNanoseconds: UInt64 = 100_000_000
@@ -74,13 +76,7 @@ package final class LoopExaminer: Sendable {
         self.isDeclared = isDeclared
         self.isClaimed = isClaimed
         let calls = CallChainReader(process: process.pid, tid: tid)
-        let libraries = LibrarySearch(process: process.pid)
-        state = Mutex(State(calls: calls, libraries: libraries, service: LoopService(of: process)))
-    }
-
-    /// - Parameter body: gets the object that the thread waits on; nil: it was never seen there.
-    func withService<Result>(_ body: (WaitObject?, inout LoopService) -> Result) -> Result {
-        state.withLock { body($0.object, &$0.service) }
+        state = Mutex(State(calls: calls, libraries: LibrarySearch(process: process.pid), service: LoopService(of: process)))
     }
 
     /// Whether the calls of the thread's language, which are not on the C stack, are read.
@@ -124,6 +120,7 @@ package final class LoopExaminer: Sendable {
             }
             state.object = object
             if !object.isTimeAlone { state.hasWaitedForDescriptors = true }
+            hasWaitedForTimeAlone.store(!state.hasWaitedForDescriptors, ordering: .relaxed)
             // A handler may remove the members.
             _ = state.service.kind(of: object.epoll, at: now)
             state.isMadeAnew = isMadeAnew
@@ -142,6 +139,7 @@ package final class LoopExaminer: Sendable {
             guard state.object?.epoll != epoll else { return }
             state.object = WaitObject(epoll: epoll)
             state.hasWaitedForDescriptors = true
+            hasWaitedForTimeAlone.store(false, ordering: .relaxed)
             state.isMadeAnew = false
             state.events = nil
         }
@@ -171,7 +169,7 @@ package final class LoopExaminer: Sendable {
         sharing: (_ epoll: Int32) -> QuietRule.Sharing = { _ in .alone },
         others: () -> [Other] = { [] }
     ) -> LoopExamination {
-        var facts = facts(
+        let found = facts(
             limit: limit,
             at: now,
             stretch: stretch,
@@ -182,6 +180,7 @@ package final class LoopExaminer: Sendable {
             sharing,
             others
         )
+        guard var facts = found else { return LoopExamination(work: .unknown) }
         if isHandlerByCalls(facts, in: stretch, isHandler) { facts.doing = .waiting(isFurtherOut: false) }
         let isQuiet = !isDeclared && facts.isQuiet
         return LoopExamination(
@@ -213,6 +212,7 @@ package final class LoopExaminer: Sendable {
             sharing,
             others
         )
+        guard let facts else { return LoopProof(isLoop: false, isWorkPending: false) }
         guard isDeclared, !isClaimed else {
             let isWitnessed = isClaimed && facts.isProved && !facts.isByStretch && isSeen()
             let isWorkPending = facts.pending == .pending && facts.hasClientWork == true && !facts.isByStretch
@@ -222,6 +222,7 @@ package final class LoopExaminer: Sendable {
         return LoopProof(isLoop: true, isWorkPending: facts.pending == .pending || facts.pending == .unknown)
     }
 
+    /// - Returns: nil: another thread has been examining it for long, and this is not its own watchdog.
     private func facts(
         limit: UInt64,
         at now: UInt64,
@@ -233,8 +234,8 @@ package final class LoopExaminer: Sendable {
         isForProof: Bool = false,
         _ sharing: (_ epoll: Int32) -> QuietRule.Sharing,
         _ others: () -> [Other]
-    ) -> QuietRule {
-        var (rule, object, withClient) = state.withLock { state in
+    ) -> QuietRule? {
+        let found = withState(waits: !isForProof) { state in
             let isServed = state.object == nil && state.servedStretch == stretch
             if isServed { state.object = state.served }
             defer { if isServed { state.object = nil } }
@@ -259,7 +260,7 @@ package final class LoopExaminer: Sendable {
             // An exiting process closes its descriptors before its threads are gone: that does not make a stalled thread quiet.
             let isEnding = work.kind == .gone && cll_thread_is_ending(process.pid, tid) != 0
             let service = work.kind == .loop ? state.service.kind(of: state.object?.epoll, at: now) : nil
-            let (found, withClient) = doing(
+            let reading = readCall(
                 limit: limit,
                 in: stretch,
                 isEnding: process.end.mayBeEnd(since: begin, at: now),
@@ -269,7 +270,8 @@ package final class LoopExaminer: Sendable {
                 at: now,
                 &state
             )
-            var rule = QuietRule(kind: isEnding || isBetween ? .unknown : service ?? work.kind, pending: pending, doing: found)
+            let kind = isEnding || isBetween ? .unknown : service ?? work.kind
+            var rule = QuietRule(kind: kind, pending: pending, doing: reading.withoutClient)
             rule.isMainThread = tid == process.pid
             rule.isByStretch = isNew
             rule.isYoung = isYoung && state.object.map { $0.epoll == nil && !$0.isRing } == true
@@ -283,9 +285,11 @@ package final class LoopExaminer: Sendable {
                 // Another thread may have fetched the event, and not read it yet.
                 if isNew, rule.sharing != .alone { (rule.pending, rule.isByStretch) = (work.pending, false) }
             }
-            return (rule, state.object, withClient)
+            return (rule, state.object, reading)
         }
-        if let withClient, withClient != rule.doing, hasWaitingClient(at: object) { rule.doing = withClient }
+        guard let (known, object, reading) = found else { return nil }
+        var rule = known
+        if reading.withClient != rule.doing, hasWaitingClient(at: object) { rule.doing = reading.withClient }
         // Without the lock, because the objects of other loops are under their locks.
         if rule.kind == .loop, rule.pending == .pending, let object {
             rule.pending = work(at: object, besides: others(), at: now)

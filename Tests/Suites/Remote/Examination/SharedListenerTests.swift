@@ -165,6 +165,28 @@ struct SharedListenerTests {
         #expect(hasClientWork(server) == true)
     }
 
+    /// As if a read of its process's memory did not return.
+    @Test func `an examination that does not end holds up no other thread`() throws {
+        let listener = Self.listen()
+        let (object, loop) = try Self.wait(for: [listener])
+        let sibling = try Self.wait(for: [listener]).loop
+        let client = Self.connect(to: listener)
+        let (held, released) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        defer { for descriptor in [listener, client] { close(descriptor) } }
+        #expect(loop.work(at: object, besides: [.loop(sibling)], at: 1) == .none)
+        Thread.detachNewThread {
+            sibling.state.withLock { _ in
+                held.signal()
+                released.wait()
+            }
+        }
+        held.wait()
+        defer { released.signal() }
+        #expect(loop.work(at: object, besides: [.loop(sibling)], at: 1) == .unknown)
+        #expect(!sibling.waitsForTimeAlone && !sibling.isSeen())
+        #expect(sibling.proof(limit: 0, at: 1) == LoopProof(isLoop: false, isWorkPending: false))
+    }
+
     @Test func `a thread that waits for time alone is a loop only if it is declared to be one`() throws {
         let found = try Self.wait(for: []) { call, waiting -> [Bool]? in
             let answers = [false, true].map { isDeclared in
