@@ -18,9 +18,9 @@ KINDS = (
     *injected_servers.PROGRAMS, *injected_networks.PROGRAMS, *injected_others.PROGRAMS,
     *injected_daemons.PROGRAMS, *injected_python.PROGRAMS,
 )
-# Programs that are also measured with `lagmond attach`, which starts when they listen: single-threaded loops, pools, loops of several threads, and one of
-# another user.
-ATTACHED = ("redis", "node", "tornado", "mosquitto", "memcached", "java-nio", "mariadb", "apache-event")
+# Programs that are also measured with `lagmond attach`, which starts when they listen: single-threaded loops, pools, loops of several threads, one of
+# another user, and one whose wait is deeper in the stack than its handlers.
+ATTACHED = ("redis", "node", "tornado", "mosquitto", "memcached", "java-nio", "mariadb", "apache-event", "nim")
 
 NAMES = {kind.name: (kind, "run") for kind in KINDS}
 NAMES.update({f"{kind.name}-attach": (kind, "attach") for kind in KINDS if kind.name in ATTACHED})

@@ -1,9 +1,11 @@
 """Daemons whose handlers are blocked by a preloaded library: proxies, chat, virtual machines, logs, games, web and mail servers in C, C++ and Perl."""
 import socket
+import subprocess
 
 from harness import free_port
 from injected import Injected
 from injected_networks import Pool
+from program import APPS
 
 
 class Nutcracker(Injected):
@@ -190,7 +192,26 @@ class Groonga(Pool):
         return ["groonga", "-s", "--protocol", "http", "--bind-address", "127.0.0.1", "-p", str(self.port), "--log-path", self.home / "log", "-n", self.home / "db"]
 
 
+class Nim(Injected):
+    """Its loop's wait has its events on the stack, and is deeper than the handlers."""
+
+    name, is_known = "nim", True
+    needs = ("nim", "gcc")
+    # A trace of the calls at its end.
+    output_is_same = False
+    binary = None
+
+    @classmethod
+    def prepare(cls, folder):
+        super().prepare(folder)
+        Nim.binary = folder / "nim-server"
+        subprocess.run(["nim", "compile", "--hints:off", f"--nimcache:{folder / 'nim'}", f"--out:{Nim.binary}", APPS / "web.nim"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def command(self):
+        return [self.binary, str(self.port)]
+
+
 PROGRAMS = (
     Nutcracker, QemuStorage, Pioneers, Pen, Webdis, Conserver, JournalRemote, Perlbal, IrcdHybrid, Bip, Postgrey, Opentracker, Nghttpd,
-    Rrdcached, Groonga,
+    Rrdcached, Groonga, Nim,
 )
