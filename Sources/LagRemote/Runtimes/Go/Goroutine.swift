@@ -95,7 +95,7 @@ struct Goroutine {
         // There is no time for more while the thread is stopped.
         guard thread.registers.framePointer == nil else { return [] }
         let begin = (thread.registers.stackPointer &+ 7) & ~7
-        return found(in: words(from: begin, to: begin &+ Limit.searchedBytes, memory), memory)
+        return found(in: words(from: begin, to: begin &+ Limit.searchedBytes, memory).filter(isPlace), memory)
     }
 
     /// The goroutine on whose stack a thread is; a thread's own stack has one without an ID, which does not count. In a system
@@ -130,10 +130,13 @@ struct Goroutine {
     /// - Parameters:
     ///   - record: its frame record.
     ///   - stackPointer: below it nothing belongs to the stack.
-    static func copyNamed(inFrameBefore record: UInt64, from stackPointer: UInt64, _ memory: MemoryCopy) {
+    /// - Returns: the goroutines among them.
+    static func copyNamed(inFrameBefore record: UInt64, from stackPointer: UInt64, _ memory: MemoryCopy) -> [Goroutine] {
         let begin = max(record &- min(record, Limit.frameBytes), (stackPointer &+ 7) & ~7)
         let named = words(from: begin, to: record &+ Limit.recordBytes, memory)
-        memory.prefetch(Array(named.filter(isPlace).suffix(Limit.namedAtOnce)), bytes)
+        let places = Array(named.filter(isPlace).suffix(Limit.namedAtOnce))
+        memory.prefetch(places, bytes)
+        return places.compactMap { memory.holds($0, bytes) ? Goroutine(memory, at: $0) : nil }
     }
 
     /// The part of its stack where it will continue.

@@ -23,8 +23,9 @@ struct GoroutineTests {
                 stack[64 + place] = goroutine
                 memory.open(nil, within: 1_000_000_000)
                 memory.prefetch(begin, stack.count * 8)
-                Goroutine.copyNamed(inFrameBefore: begin + 64 * 8, from: begin + 8 * 8, memory)
+                let named = Goroutine.copyNamed(inFrameBefore: begin + 64 * 8, from: begin + 8 * 8, memory)
                 memory.close(nil)
+                #expect(named.map(\.address) == [goroutine])
                 let found = Goroutine(memory, at: goroutine)
                 #expect(found?.canGoOn == true && found?.programCounter == 0x40_1000)
             }
