@@ -128,7 +128,7 @@ diagnosis-libraries: setup ## check the cause and culprit of stalls in libraries
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagdiagnosis" --busy 4 $(LIBRARIES) \
 		--program "$$($(SWIFT) build --package-path Evaluation/Libraries -c release --show-bin-path 2>/dev/null)/librarystalls"
 
-languages: setup ## stall programs in other languages, and check function, file and line of their frames (python3 and pyenv's, node, ruby, php, go, java: those that are installed; 15 min each)
+languages: setup ## stall programs in other languages, and check function, file and line of their frames (python3 and pyenv's, node, ruby, php, go, java: those that are installed; 3 min each, Python 11)
 	$(SWIFT) build -c release --product lagmond >&2
 	$(SWIFT) build -c release --product lagmonitor-preload >&2
 	exec Scripts/languages/run "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" $(LANGUAGES)
