@@ -17,4 +17,11 @@ package struct ProgramImage: Sendable, Hashable {
 
     /// Whether the kernel shows it.
     package var isKnown: Bool { firstStack != 0 }
+
+    /// Whether it may be the same program: also if the kernel does not show one of the two, as while a process exits, without its
+    /// memory.
+    func mayBe(_ other: ProgramImage?) -> Bool {
+        guard let other, other.isKnown, isKnown else { return true }
+        return other == self
+    }
 }

@@ -29,10 +29,7 @@ package final class SharedLoopTableWatch: @unchecked Sendable {
         var idleSince: UInt64?
 
         /// Whether it is still that program, as far as known: an exec keeps the process's ID and start time.
-        func runs(_ image: ProgramImage?) -> Bool {
-            guard let image, image.isKnown, let known = self.image, known.isKnown else { return true }
-            return image == known
-        }
+        func runs(_ image: ProgramImage?) -> Bool { self.image?.mayBe(image) ?? true }
 
         func published(_ pid: Int32, with loops: [SharedLoopTableSlot.WatchedLoop]) -> WatchedProcess {
             WatchedProcess(pid: pid, startTicks: startTicks, name: name, loops: loops.map(\.loop))

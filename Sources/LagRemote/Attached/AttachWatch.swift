@@ -176,7 +176,7 @@ package final class AttachWatch: @unchecked Sendable {
 
     private var isAlive: Bool { handle.isAlive }
 
-    private func isSame(_ image: ProgramImage?) -> Bool { ProgramImage(of: process).map { $0 == image } ?? true }
+    private func isSame(_ image: ProgramImage?) -> Bool { image?.mayBe(ProgramImage(of: process)) ?? true }
 
     /// Runs until the process exits, starts another program, or must no longer be watched.
     private func watchImage(_ image: ProgramImage?) {

@@ -238,7 +238,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     }
 
     private var isLive: Bool { cll_thread_is_ending(thread.process, thread.tid) == 0 }
-    private var isSameImage: Bool { ProgramImage(of: thread.process).map { $0 == image } ?? true }
+    private var isSameImage: Bool { image?.mayBe(ProgramImage(of: thread.process)) ?? true }
 
     /// Starts counting the loop's iterations until the next sample, if in doubt. Takes some µs then.
     func probeIterations(at now: UInt64) {

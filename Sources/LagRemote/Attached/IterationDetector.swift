@@ -35,14 +35,16 @@ struct IterationDetector: Sendable {
     private var restRuns: UInt64?
     private var restedNanoseconds: UInt64 = 0
     private var other: (place: RestPlace?, visits: Int) = (nil, 0)
-    /// The loop's previous place, if it was seen often: the current place may be a handler's.
-    private var former: RestPlace?
+    /// The loop's previous place, if it was seen often or an epoll instance follows it: the current place may be a handler's.
+    private var former: (place: RestPlace, isSure: Bool)?
     /// Whether the thread may have run between the last two observations.
     private(set) var hasMoved = false
     private var heldNanoseconds: UInt64 = 0
 
     /// A place that was seen this often is trusted.
     private static let sureVisits = 8
+    /// Four waits on another epoll instance, the present one included, show that it is the loop's.
+    private static let instanceVisits = 3
     /// A loop that waits elsewhere this often, for this long, has moved there.
     private static let otherVisits = 32
     private static let goneNanoseconds: UInt64 = 5_000_000_000
@@ -173,15 +175,17 @@ struct IterationDetector: Sendable {
     /// Whether the loop has moved to another place.
     private mutating func isElsewhereNow(_ observation: ThreadObservation, at now: UInt64) -> Bool {
         guard place.call == nil, let found = observation.place, found.call == nil else { return false }
-        let isBack = former?.isSame(as: found) == true
+        let isBack = former?.place.isSame(as: found) == true
         let isSure = restVisits >= Self.sureVisits
         // A thread that waits further out has left the function that waited before: a start, or a loop within a handler, is over.
-        // On epoll the place shows nothing.
+        // On epoll the place shows little: the wait's own events may use more stack than a handler.
         let isFurtherOut = found.stackPointer > place.stackPointer
         let isOuter = isFurtherOut && place.epoll == nil && found.rank == place.rank
-        let hasLeft = isOuter ? place.callsNest : isFurtherOut && !isSure && found.rank >= place.rank
+        let isInstance = found.epoll != nil && place.epoll != nil
+        if other.place?.isSame(as: found) != true { other = (found, 0) }
+        let isSeenEnough = !isInstance || other.visits >= Self.instanceVisits
+        let hasLeft = isOuter ? place.callsNest : isFurtherOut && !isSure && found.rank >= place.rank && isSeenEnough
         if !hasLeft, !isBack {
-            if other.place?.isSame(as: found) != true { other = (found, 0) }
             if hasMoved { other.visits += 1 }
             // Objects that programs wait on at their start have a lower rank than their loop's object.
             // A handler's wait for one descriptor may have been seen first, alternating since: then it moves at once.
@@ -195,9 +199,11 @@ struct IterationDetector: Sendable {
             }
         }
         // It may return to a place that it has not certainly left.
-        former = !isBack && !found.isSame(as: place) && (isOuter ? !place.callsNest : isSure) ? place : nil
+        let isTrusted = isOuter ? !place.callsNest : isSure
+        restVisits = isBack && former?.isSure == true ? Self.sureVisits : 0
+        former =
+            !isBack && !found.isSame(as: place) && (isTrusted || !isOuter && found.epoll != nil) ? (place, isTrusted) : nil
         follow(found)
-        restVisits = isBack ? Self.sureVisits : 0
         return true
     }
 

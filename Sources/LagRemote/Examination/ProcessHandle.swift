@@ -34,8 +34,10 @@ final class ProcessHandle: Sendable {
     var hasExited: Bool {
         guard !isAlive else { return false }
         var status: Int32 = 0
+        // The descriptor has the status once the process was waited for, which may happen while `/proc` is read.
         let isKnown =
             clr_pidfd_exit_status(descriptor, &status) != 0 || cll_procfs_exit_status(pid, &status) != 0 && hasItsNumber
+            || clr_pidfd_exit_status(descriptor, &status) != 0
         // The signal is in the lower bits (wait(2)).
         return isKnown && status & 0x7f == 0
     }

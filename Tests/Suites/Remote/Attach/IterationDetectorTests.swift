@@ -209,6 +209,44 @@ internal import Testing
         #expect(finder.place.stackPointer == 1000 && finder.place.epoll == nil)
     }
 
+    /// The wait of a loop may keep its events on the stack, so that a handler's wait is further out.
+    @Test func `a handler that waits on its own epoll instance soon after the first wait is work`() {
+        let place = RestPlace(call: nil, stackPointer: 1000, programCounter: 7, epoll: 3)
+        var finder = IterationDetector(place: place, hold: 50 * Self.ms)
+        _ = finder.observe(Self.resting(epoll: 3), at: 10 * Self.ms)
+        for look in 2...60 as ClosedRange<UInt64> {
+            #expect(finder.observe(Self.resting(at: 1800, runs: 2, epoll: 5), at: look * 10 * Self.ms) != .rest)
+        }
+        #expect(finder.observe(Self.resting(runs: 3, epoll: 3), at: 610 * Self.ms) == .rest && finder.place.epoll == 3)
+        // Four waits are a loop further out, from which it returns at once if that was a handler's.
+        var followed: UInt64?
+        for look in 4...20 as ClosedRange<UInt64> where followed == nil {
+            let step = finder.observe(Self.resting(at: 1800, runs: look, epoll: 5), at: 700 * Self.ms + look * 10 * Self.ms)
+            if step == .rest { followed = look }
+        }
+        #expect(followed == 7 && finder.place.epoll == 5)
+        _ = finder.observe(Self.running(runs: 21), at: 950 * Self.ms)
+        #expect(finder.observe(Self.resting(runs: 22, epoll: 3), at: 960 * Self.ms) == .rest)
+    }
+
+    @Test func `a loop on poll is found again at once after a handler's wait on epoll that was taken for the loop's`() throws {
+        func resting(_ runs: UInt64) -> ThreadObservation {
+            ThreadObservation(
+                doing: .blocked(call: Self.pollWait, stackPointer: 1000, programCounter: 7, isOfSeveral: true),
+                runs: runs
+            )
+        }
+        var finder = IterationDetector(place: try #require(resting(0).place), hold: 50 * Self.ms)
+        _ = finder.observe(resting(1), at: 10 * Self.ms)
+        #expect(finder.observe(Self.resting(at: 1800, runs: 2, epoll: 5), at: 20 * Self.ms) == .nothing)
+        #expect(finder.place.epoll == 5)
+        _ = finder.observe(Self.running(runs: 3), at: 30 * Self.ms)
+        #expect(finder.observe(resting(4), at: 40 * Self.ms) == .rest)
+        // Nor is that place trusted: a start's `poll` may come again in a handler.
+        _ = finder.observe(Self.running(runs: 5), at: 50 * Self.ms)
+        #expect(finder.observe(Self.resting(at: 1800, runs: 6, epoll: 5), at: 60 * Self.ms) == .rest)
+    }
+
     @Test func `the wait location of a helper thread is accepted only after several visits`() {
         var main = RestPlaceFinder(.first)
         #expect(main.observe(Self.running()) == nil)

@@ -1,5 +1,7 @@
 internal import CLagLinux
+internal import Foundation
 internal import Glibc
+internal import TestSupport
 internal import Testing
 
 @testable internal import LagRemote
@@ -26,6 +28,44 @@ struct ProcessHandleTests {
         #expect(!handle.isAlive && isKnown == 1 && status == expected.status)
         #expect(handle.hasExited == expected.hasExited)
     }
+
+    /// Its memory is gone, as in a process that is just exiting.
+    @Test func `a process that has exited was not replaced by another program`() throws {
+        let child = try Child(running: "read line")
+        defer { child.end() }
+        // It is set at the end of the exec.
+        #expect(eventually { ProgramImage(of: child.pid)?.isKnown == true })
+        let image = try #require(ProgramImage(of: child.pid))
+        #expect(image.mayBe(ProgramImage(of: child.pid)))
+        child.release()
+        var information = siginfo_t()
+        try #require(waitid(P_PID, id_t(child.pid), &information, WEXITED | WNOWAIT) == 0)
+        #expect(image.mayBe(ProgramImage(of: child.pid)) && !image.mayBe(ProgramImage(of: getpid())))
+    }
+
+    /// Before this version, how a child ended is not known once it was waited for.
+    private static let knowsExits: Bool = {
+        let version = ProcessInfo.processInfo.operatingSystemVersion
+        return (version.majorVersion, version.minorVersion) >= (6, 15)
+    }()
+
+    @Test(.enabled(if: knowsExits, "needs Linux 6.15"))
+    func `how a process has ended is known while it is waited for`() throws {
+        for round in 1...200 {
+            let child = try Child(running: "read line; exit 3")
+            let (pid, handle, waited) = (child.pid, ProcessHandle(child.pid), DispatchSemaphore(value: 0))
+            Thread {
+                _ = waitpid(pid, nil, 0)
+                waited.signal()
+            }
+            .start()
+            child.release()
+            while handle.isAlive { sched_yield() }
+            #expect(handle.hasExited, "round \(round)")
+            waited.wait()
+            child.forget()
+        }
+    }
 }
 
 /// A shell that waits for a line before it goes on.
@@ -50,6 +90,9 @@ private final class Child {
     }
 
     func release() { _ = write(input, "\n", 1) }
+
+    /// It was waited for.
+    func forget() { close(input) }
 
     func end() {
         close(input)
