@@ -7,8 +7,8 @@ internal import LagMonitor
 /// possibly for days.
 ///
 /// These times are not counted, but do not restart the count: the process was stopped (SIGSTOP, ^Z) or traced by a debugger; its
-/// thread waited for a processor; polls came late, for example because the whole machine, or lagmond's own control group, was
-/// stopped.
+/// thread waited for a processor (also if it is not known how long, because it still waits); polls came late, for example because
+/// the whole machine, or lagmond's own control group, was stopped.
 ///
 /// Pure: readings are passed in.
 struct HangMeter: Sendable {
@@ -29,12 +29,16 @@ struct HangMeter: Sendable {
         var waitedForProcessor: Duration
         /// Total number of times that it went to sleep; nil: not known.
         var sleeps: UInt64?
+        /// Whether it runs or waits for a processor now.
+        var isRunnable = false
         /// Whether the kernel alone proves that work waits for its loop (``LoopProof/isWitnessed``).
         var isWitnessed = false
     }
 
     /// A computing thread pauses only for page faults; in addition, the scheduler updates its clock late, at the last tick.
     static let computingShare = 0.8
+    /// Sleeps between two polls that may be stops by lagmond itself, which reads stacks.
+    private static let ownStops: UInt64 = 2
 
     /// The longest time between two polls that counts.
     let longestGap: Duration
@@ -63,13 +67,25 @@ struct HangMeter: Sendable {
         let waited = max(reading.waitedForProcessor - last.waitedForProcessor, .zero)
         let couldRun = max(passed - waited, .zero)
         let isWorkPending = last.isWorkPending && reading.isWorkPending
-        let hasComputed = reading.computed - last.computed >= couldRun * Self.computingShare && couldRun > .zero
-        guard last.isLoop, reading.isLoop, isWorkPending || hasComputed else {
+        let computed = reading.computed - last.computed
+        let hasComputed = computed >= couldRun * Self.computingShare && couldRun > .zero
+        // The kernel adds a wait for a processor when it is over. A thread that has not slept has computed or waited for one.
+        let wasRunnable = last.isRunnable && reading.isRunnable && reading.isLoop && last.isLoop
+        let hasNotSlept = wasRunnable && sleptOnce && computed > .zero
+        guard last.isLoop, reading.isLoop, isWorkPending || hasComputed || hasNotSlept else {
             // Without a processor it could not compute.
-            if couldRun > .zero { (hung, began) = (.zero, reading.time) }
+            if couldRun > .zero, !(wasRunnable && sleeps(since: last, reading) <= Self.ownStops) {
+                (hung, began) = (.zero, reading.time)
+            }
             return
         }
         isWitnessed = (hung == .zero || isWitnessed) && sleptOnce && isWorkPending && last.isWitnessed && reading.isWitnessed
-        hung += min(couldRun, max(longestGap - waited, .zero))
+        let known = isWorkPending || hasComputed ? min(couldRun, max(longestGap - waited, .zero)) : .zero
+        hung += max(known, min(computed, longestGap))
+    }
+
+    private func sleeps(since last: Reading, _ reading: Reading) -> UInt64 {
+        guard let before = last.sleeps, let now = reading.sleeps, now >= before else { return .max }
+        return now - before
     }
 }

@@ -156,25 +156,27 @@ extension HangMeter.Reading {
         let proof = isWorking ? loop.proof(at: time.nanoseconds) : LoopProof(isLoop: false, isWorkPending: false)
         (isLoop, isWorkPending) = (proof.isLoop, proof.isWorkPending)
         let mayHang = isWorking && (proof.isLoop || isSuspect)
-        let status =
-            mayHang ? Self.status(in: Self.text(process.pid, thread, "status")) : (isHeld: false, isAlone: false, sleeps: nil)
-        (isStoppedOrTraced, sleeps) = (status.isHeld, status.sleeps)
+        let status: (isHeld: Bool, isRunnable: Bool, isAlone: Bool, sleeps: UInt64?) =
+            mayHang ? Self.status(in: Self.text(process.pid, thread, "status")) : (false, false, false, nil)
+        (isStoppedOrTraced, isRunnable, sleeps) = (status.isHeld, status.isRunnable, status.sleeps)
         isWitnessed = proof.isWitnessed && status.isAlone
         (computed, waitedForProcessor) = mayHang ? Self.times(process.pid, thread) : (.zero, .zero)
     }
 
-    /// Whether it is stopped, traced by another process, or dumping core; whether its process has no other thread; how often it
-    /// went to sleep.
+    /// Whether it is stopped, traced by another process, or dumping core; whether it runs or waits for a processor; whether its
+    /// process has no other thread; how often it went to sleep.
     /// - Parameter text: the text of its `status` file.
-    static func status(in text: String) -> (isHeld: Bool, isAlone: Bool, sleeps: UInt64?) {
+    static func status(in text: String) -> (isHeld: Bool, isRunnable: Bool, isAlone: Bool, sleeps: UInt64?) {
         // The thread is gone, so the hang is over.
-        guard !text.isEmpty else { return (true, false, nil) }
-        var (isHeld, isAlone, sleeps) = (false, false, UInt64?.none)
+        guard !text.isEmpty else { return (true, false, false, nil) }
+        var (isHeld, isRunnable, isAlone, sleeps) = (false, false, false, UInt64?.none)
         for line in text.split(separator: "\n") {
             let words = line.split(separator: "\t")
             guard words.count > 1 else { continue }
             switch words[0] {
-            case "State:": if "Tt".contains(words[1].first ?? " ") { isHeld = true }
+            case "State:":
+                if "Tt".contains(words[1].first ?? " ") { isHeld = true }
+                isRunnable = words[1].first == "R"
             // lagmond itself traces for some microseconds to read a stack.
             case "CoreDumping:": if words[1] == "1" { isHeld = true }
             case "TracerPid:": if let tracer = pid_t(words[1]), tracer != 0, !isOwn(tracer) { isHeld = true }
@@ -183,7 +185,7 @@ extension HangMeter.Reading {
             default: break
             }
         }
-        return (isHeld, isAlone, sleeps)
+        return (isHeld, isRunnable, isAlone, sleeps)
     }
 
     private static func isOwn(_ thread: pid_t) -> Bool { access("/proc/self/task/\(thread)", F_OK) == 0 }

@@ -27,8 +27,7 @@ struct HangLimitsTests {
             let running = try RunningProbe(
                 Self.run(config, folder, ["/bin/sh", "-c", "trap '' TERM; exec \(ProbeRun.probe) hang"])
             )
-            _ = try running.complaint(containing: "watching main")
-            sleep(1)
+            #expect(eventually { KillEvidenceTests.isKept(folder + "/.stalls.unfinished") })
             kill(running.pid, SIGTERM)
             let end = try running.end()
             #expect(end.signal == SIGKILL && end.errors.contains("stopping the command"), "\(end.errors)")
@@ -98,6 +97,7 @@ struct HangLimitsTests {
         #expect(held.isHeld && held.isAlone && held.sleeps == 7)
         let free = HangMeter.Reading.status(in: "State:\tS (sleeping)\nTracerPid:\t0\nCoreDumping:\t0" + rest)
         #expect(!free.isHeld && free.isAlone && free.sleeps == 7)
+        #expect(!free.isRunnable && HangMeter.Reading.status(in: "State:\tR (running)" + rest).isRunnable)
     }
 
     // MARK: Loops that iterate

@@ -87,6 +87,32 @@ struct HangMeterTests {
         )
     }
 
+    /// Seen with ten computing processes on two processors: the kernel adds a wait only when it is over.
+    @Test func `a loop that computes but waits for a processor at every poll hangs`() {
+        // Each interval has 20 ms of computing; of its waits, 60 ms are known by the next poll only.
+        func readings(sleepsPerPoll: UInt64 = 0, isRunnable: Bool = true) -> [HangMeter.Reading] {
+            (0...50 as ClosedRange<UInt64>).map { number in
+                let late = number % 2 == 0 ? 0 : 60
+                let waited = max(0, Int(number) * 80 - late)
+                var reading = Self.reading(number * 100, pending: false, computed: Int(number) * 20, waited: waited)
+                (reading.sleeps, reading.isRunnable) = (7 + number * sleepsPerPoll, isRunnable)
+                return reading
+            }
+        }
+        #expect(Self.hung(readings()) == .seconds(1))
+        // lagmond's own stops do not restart the count. It is not known whether the thread slept in those intervals.
+        var stopped = readings()
+        for index in 25...50 { stopped[index].sleeps = 8 }
+        #expect(Self.hung(stopped) >= .milliseconds(980))
+        // While work waits, all computing counts, also if the waits are longer than the longest time between two polls.
+        #expect(
+            Self.hung((0...50).map { Self.reading($0 * 400, computed: Int($0) * 40, waited: Int($0) * 360) }) == .seconds(2)
+        )
+        // A thread that sleeps again and again computes for a part of the time only.
+        #expect(Self.hung(readings(sleepsPerPoll: 3)) < .milliseconds(50))
+        #expect(Self.hung(readings(isRunnable: false)) < .milliseconds(50))
+    }
+
     @Test func `time without polls counts as one gap`() {
         #expect(
             Self.hung([Self.reading(0), Self.reading(100), Self.reading(60_000), Self.reading(60_100)]) == .milliseconds(400)

@@ -10,7 +10,7 @@ struct KillEvidenceTests {
     }
 
     /// A file with more than its header contains a stall.
-    private static func isKept(_ path: String) -> Bool {
+    static func isKept(_ path: String) -> Bool {
         (try? FileManager.default.attributesOfItem(atPath: path)[.size] as? Int).map { $0 > 4096 } ?? false
     }
 
