@@ -83,5 +83,14 @@ final class ObjectProbe {
         LoopExaminer(handle, tid: pid, isDeclared: false, isClaimed: isClaimed)
     }
 
-    var descriptors: Int { (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0 }
+    /// The descriptors that this process has, with what they refer to; without the one of this reading. (Threads of earlier tests
+    /// may still close some.)
+    var descriptors: Set<String> {
+        let folder = "/proc/self/fd/"
+        let numbers = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+        let targets = numbers.compactMap { number in
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: folder + number)).map { "\(number) \($0)" }
+        }
+        return Set(targets.filter { !$0.hasSuffix("/fd") })
+    }
 }

@@ -81,7 +81,7 @@ internal import Testing
         let probe = try ObjectProbe("level")
         let before = probe.descriptors
         for _ in 0..<100 { _ = probe.look() }
-        #expect(probe.descriptors == before)
+        #expect(!before.isEmpty && probe.descriptors.isSubset(of: before))
         #expect(try probe.ask("c") == 0)
         #expect(probe.look().kind == .gone)
     }
@@ -94,7 +94,7 @@ internal import Testing
         #expect(try probe.ask("w") == 1)
         let before = probe.descriptors
         #expect(probe.look(set) == WaitObject.Work(pending: .pending, kind: .loop))
-        #expect(probe.descriptors == before)
+        #expect(!before.isEmpty && probe.descriptors.isSubset(of: before))
     }
 
     @Test func `a ready eventfd alone counts only as a wakeup, as with GLib`() throws {

@@ -8,14 +8,14 @@ extension LoopPlacesTests {
     /// gpsd, whose wait function has a buffer for messages on the stack.
     @Test(arguments: Way.allCases, ["beside", "beside-text"])
     func `a handler that waits beside a loop with a large stack frame is a stall`(way: Way, name: String) throws {
-        let lines = try Self.lines(name, way)
+        let lines = try Self.lines(name, way, stalls: 1)
         Self.expectStall(lines, in: "handler_that_waits_for_a_lock")
         #expect(lines.first?["pending"] as? Bool == false)
     }
 
     @Test func `a handler that waits for a lock is a stall although nothing is pending`() async throws {
         try await atOnce(Way.allCases) { way in
-            let lines = try Self.lines("lock", way)
+            let lines = try Self.lines("lock", way, stalls: 1)
             Self.expectStall(lines, in: "handler_that_waits_for_a_lock")
             #expect(lines.first?["pending"] as? Bool == false)
         }
@@ -49,7 +49,7 @@ extension LoopPlacesTests {
             let lines = try Self.lines("asks", way)
             #expect(lines.isEmpty, "\(lines)")
             // Events for the loop that arrive during the dialog are pending.
-            let waiting = try Self.lines("asks-pending", way)
+            let waiting = try Self.lines("asks-pending", way, stalls: 1)
             #expect(waiting.count == 1 && waiting.first?["pending"] as? Bool == true, "\(waiting)")
         }
     }
@@ -62,10 +62,14 @@ extension LoopPlacesTests {
 
     @Test func `a record contains how long work was pending`() async throws {
         try await atOnce(Way.allCases) { way in
-            let lines = try Self.lines("pending", way)
-            let line = try #require(lines.first)
             // The work arrived after 100 of at least 400 ms, and polls are about 10 ms apart; on a busy machine writer, handler
-            // and polls may be late.
+            // and polls may be late, even so late that little of the wait was seen: then the program is run again.
+            var (lines, attempts) = ([[String: Any]](), 0)
+            repeat {
+                lines = try Self.lines("pending", way, stalls: 1)
+                attempts += 1
+            } while attempts < 5 && lines.first?["pending_ms"] as? Double ?? 0 < 50
+            let line = try #require(lines.first)
             let waited = try #require(line["pending_ms"] as? Double)
             let lasted = try #require(line["duration_ms"] as? Double)
             // On a busy machine it may be more than a second.
