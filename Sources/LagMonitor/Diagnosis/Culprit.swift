@@ -19,7 +19,7 @@
 /// So if a function calls three others for a third each, it is blamed; if it calls only one, that one is. If nothing covers, the
 /// same order is applied to the heaviest stack alone. Thunks are never blamed.
 ///
-/// ``confidence`` = `coverage` × `kind` × `samples` × `completeness` × `names` × `lines` × `jumps`, where
+/// ``confidence`` = `coverage` × `kind` × `samples` × `completeness` × `names` × `lines`, where
 /// - `coverage` is the share of the weight of *all* samples, including those without a stack, whose stacks contain the function;
 /// - `kind` is 1 for code of the program, 0.7 for a lambda whose call is known only from the name of the library's template, 0.6
 ///   for what may be a library's that was linked in, 0.2 for code of the C library and of languages' runtimes and for what may be
@@ -35,9 +35,6 @@
 ///   inlined the function to blame into it, and a function that left by a jump has no frame; only lines show both. (Of 751 such
 ///   stalls of optimised programs without debug information, the right share was 0.86 of those called directly, 0.87 of such
 ///   callbacks, and 0.60 of all others, without 35 whose inlined function has code of its own, too: none of these was right.)
-/// - `jumps` is 1 − 0.15 × the share, of the covering stacks, in which the blamed function called a pointer and the next frame is
-///   that of a library: the pointer may be that of a callback, which went on with a jump and has no frame. (A choice, not a
-///   measurement: the pointer of a library's own function looks the same.)
 ///
 /// Pure; any thread. Takes time in proportion to the number of frames.
 package struct Culprit: Sendable, Hashable {

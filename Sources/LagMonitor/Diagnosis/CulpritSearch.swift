@@ -33,8 +33,6 @@ struct CulpritSearch {
         static let pointer = 0.38
         /// At least as much as where the call is known.
         static let unknownCall = (calling: 0.13, running: 0.2)
-        /// A pointer that led to a library: it may be that of a callback that went on with a jump.
-        static let libraryPointer = 0.15
 
         static func inlined(into frame: CulpritFrame, isRunning: Bool) -> Double {
             switch frame.isCalledDirectly {
@@ -159,7 +157,7 @@ struct CulpritSearch {
     func confidence(in blamed: Blamed) -> Double {
         let covered = coverage[blamed.function] ?? 0
         guard covered > 0, totalWeight > 0 else { return 0 }
-        var (incomplete, hidden, inlined, jumped, squares) = (0.0, 0.0, 0.0, 0.0, 0.0)
+        var (incomplete, hidden, inlined, squares) = (0.0, 0.0, 0.0, 0.0)
         for (index, stack) in stacks.enumerated() {
             guard let place = stack.frames.firstIndex(where: { $0.function == blamed.function }) else { continue }
             let weight = weights[index]
@@ -172,7 +170,6 @@ struct CulpritSearch {
             if stack.frames[place].hidesInlined {
                 inlined += weight * Factor.inlined(into: stack.frames[place], isRunning: place == 0)
             }
-            if place > 0, stack.frames[place - 1].isCalledDirectly == false, !stack.frames[place - 1].inApp { jumped += weight }
         }
         let samples = max(1, covered * covered / squares)
         return covered / totalWeight
@@ -181,7 +178,6 @@ struct CulpritSearch {
             * (1 - Factor.incomplete * incomplete / covered)
             * (1 - Factor.hidden * hidden / covered)
             * (1 - inlined / covered)
-            * (1 - Factor.libraryPointer * jumped / covered)
     }
 
     private func nearestToTheLeaf(of kind: Kind, amongCovering: Bool, in indices: [Int]) -> String? {

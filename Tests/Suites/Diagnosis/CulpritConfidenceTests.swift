@@ -63,17 +63,6 @@ struct CulpritConfidenceTests: CulpritStacks {
         #expect(isClose(Culprit(stacks: [running, calling])?.confidence, 0.85 * 0.76))
     }
 
-    @Test func `a library's function that a pointer called may have been reached by a callback's jump`() {
-        var stacks = [stack(9, "[memcpy] checkout main"), stack(9, "work checkout main")]
-        #expect(isClose(Culprit(stacks: [stacks[0]])?.confidence, 0.7))
-        stacks[0].frames[0].isCalledDirectly = false
-        #expect(blamed([stacks[0]]) == "checkout")
-        #expect(isClose(Culprit(stacks: [stacks[0]])?.confidence, 0.7 * 0.85))
-        // The program's own function is there itself.
-        stacks[1].frames[0].isCalledDirectly = false
-        #expect(blamed([stacks[1]]) == "work" && isClose(Culprit(stacks: [stacks[1]])?.confidence, 0.7))
-    }
-
     @Test func `a single sample and a missing root lower the confidence`() {
         #expect(isClose(Culprit(stacks: [stack(5, "f main")])?.confidence, 0.7))
         #expect(isClose(Culprit(stacks: [stack(5, "f main", isComplete: false)])?.confidence, 0.7 * 0.8))
