@@ -1,5 +1,8 @@
-// How many claims candidates may have before they are known to be loops.
+// The ends of claims, and how many candidates may have before they are known to be loops.
 #include "loop.h"
+
+// For threads that have withdrawn a claim: a wait may be in progress (this one is in a signal handler) whose end they publish.
+static clb_beacon unread_beacon;
 
 // The claims of threads other than the main thread.
 static uint32_t threads_claims;
@@ -13,6 +16,17 @@ static int has_room(void) {
         room += clb_claim_state(__atomic_load_n(clb_loop_table_claim_word(loop_table, index), __ATOMIC_RELAXED)) == CLB_SLOT_FREE;
     }
     return room >= CLB_LOOP_TABLE_SLOTS / 2;
+}
+
+void loop_withdraw(loop_thread *thread) {
+    thread->beacon = &unread_beacon;
+    clb_loop_table_end(loop_table, thread->index, thread->claim);
+    thread->claim = 0;
+}
+
+void loop_end_claim(clb_beacon *beacon, uint32_t index, uint64_t claim, uint32_t state) {
+    clb_beacon_publish_shared(beacon, CLB_ACTIVITY_FINISHED);
+    clb_loop_table_change(loop_table, index, claim, state);
 }
 
 static uint8_t *claims_of(loop_thread *thread, int rank) {
@@ -65,8 +79,10 @@ int loop_is_made_anew(loop_thread *thread, int32_t object, uint64_t address, uin
 // An instance that was used and closed during start-up does not belong to a loop: waits before the next one do not count. (An instance that another
 // thread creates for this thread is taken for the earlier one.)
 void loop_begin_object(int32_t object) {
+    loop_record_instance(object);
     loop_thread *thread = &loop_self;
     if (thread->process == 0 || !loop_is_same_process(thread)) return;
+    if (thread->start_object == object) thread->start.sp = 0;
     uint32_t state = clb_claim_state(thread->claim);
     if (state == CLB_SLOT_LIVE && thread->object != LOOP_OTHER_OBJECT) count_made(thread, object);
     if (state != CLB_SLOT_PROVISIONAL || thread->other_object != object) return;

@@ -12,8 +12,6 @@
 __thread loop_thread loop_self __attribute__((tls_model("initial-exec")));
 const loop_thread *loop_main_thread;
 static uint32_t last_process;
-// For threads that have withdrawn a claim: a wait may be in progress (this one is in a signal handler) whose end they publish.
-static clb_beacon unread_beacon;
 
 // MARK: Processes
 
@@ -43,10 +41,7 @@ static void begin_thread(loop_thread *thread) {
 void loop_end_thread(void *value) {
     loop_thread *thread = value;
     // Later destructors may wait as well: from now on that does not count.
-    if (thread->claim != 0 && loop_is_same_process(thread)) {
-        clb_beacon_publish_shared(thread->beacon, CLB_ACTIVITY_FINISHED);
-        clb_loop_table_end(loop_table, thread->index, thread->claim);
-    }
+    if (thread->claim != 0 && loop_is_same_process(thread)) loop_end_claim(thread->beacon, thread->index, thread->claim, CLB_SLOT_ENDED);
     thread->place.sp = 0;
     thread->object = LOOP_OTHER_OBJECT;
     thread->beacon = NULL;
@@ -78,8 +73,7 @@ static loop_thread *rest(loop_thread *thread) {
     return thread;
 }
 
-// `state` is CLB_SLOT_LIVE or CLB_SLOT_PROVISIONAL. For a provisional claim the thread has no place, so each of its waits is examined.
-static loop_thread *claim_slot(loop_thread *thread, uint32_t state, int32_t object, int rank, uint64_t address, uint64_t sp) {
+loop_thread *loop_claim_slot(loop_thread *thread, uint32_t state, int32_t object, int rank, uint64_t address, uint64_t sp) {
     // Claiming needs system calls: to query IDs, and to wake lagmond.
     int32_t index = clb_makes_no_calls()
         ? -1 : clb_loop_table_claim_slot(loop_table, CLB_LOOP_FROM_PRELOAD, getpid(), 0, clb_now_ns(), &thread->claim);
@@ -149,12 +143,16 @@ static int32_t count_other(loop_thread *thread, int32_t object, int rank, uint64
     int is_within = thread->other_rank == LOOP_RANK_SEVERAL && sp < thread->other.sp;
     int is_clients = rank == LOOP_RANK_ONE && (is_beside || (is_within && is_dialogue(&thread->inner, thread->inner_waits)));
     if (is_inner && (++thread->inner_waits < LOOP_WAITS || (is_clients && !is_past(thread)))) return 0;
+    loop_begin_candidate(thread, object, rank, address, sp);
+    return 1;
+}
+
+void loop_begin_candidate(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
     thread->other = (loop_place){.address = address, .sp = sp};
     thread->other_object = object;
     thread->other_rank = rank;
     thread->inner_waits = 0;
     thread->other_waits = 1;
-    return 1;
 }
 
 loop_thread *loop_change_place(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
@@ -223,16 +221,11 @@ static int is_loop(loop_thread *thread, int32_t waits) {
 
 // The claimed candidate is now a loop. Called before the rest that ends its work, so that an observer of the rest sees a loop.
 static loop_thread *confirm(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
+    thread->start.sp = 0;
     write_place(thread, object, rank, address, sp);
     clb_loop_table_change(loop_table, thread->index, thread->claim, CLB_SLOT_LIVE);
     thread->claim = clb_claim_with_state(thread->claim, CLB_SLOT_LIVE);
     return rest(thread);
-}
-
-void loop_withdraw(loop_thread *thread) {
-    thread->beacon = &unread_beacon;
-    clb_loop_table_end(loop_table, thread->index, thread->claim);
-    thread->claim = 0;
 }
 
 // Handles the candidate's wait on `object`, with the number of waits in a row; 0: this wait is within its work.
@@ -243,7 +236,8 @@ static loop_thread *handle_candidate(
     int is_claimed = thread->claim != 0;
     if (is_loop(thread, waits)) {
         if (is_claimed) return confirm(thread, object, rank, address, sp);
-        return claim_slot(thread, CLB_SLOT_LIVE, object, rank, address, sp);
+        thread->start.sp = 0;
+        return loop_claim_slot(thread, CLB_SLOT_LIVE, object, rank, address, sp);
     }
     if (is_claimed && waits > 0) {
         // (For poll and select it is the same place.)
@@ -252,7 +246,7 @@ static loop_thread *handle_candidate(
     }
     if (is_claimed) return NULL;
     if (waits <= 0 || !loop_may_claim(thread, rank, purpose)) return NULL;
-    loop_thread *claimed = claim_slot(thread, CLB_SLOT_PROVISIONAL, object, rank, address, sp);
+    loop_thread *claimed = loop_claim_slot(thread, CLB_SLOT_PROVISIONAL, object, rank, address, sp);
     if (claimed == NULL) loop_uncount_claim(thread, rank);
     return claimed;
 }
@@ -281,7 +275,11 @@ __attribute__((noinline)) loop_thread *loop_consider(
         thread->other_waits = 0;
         return rest(thread);
     }
-    if (state != CLB_SLOT_FREE && state != CLB_SLOT_PROVISIONAL) return handle_other_place(thread, object, rank, address, sp, purpose);
+    if (state != CLB_SLOT_FREE && state != CLB_SLOT_PROVISIONAL) {
+        if (loop_leave_start(thread, object, rank, address, sp, purpose)) return thread;
+        return handle_other_place(thread, object, rank, address, sp, purpose);
+    }
+    if (loop_is_back_at_start(thread, object, rank, address, sp)) return loop_return_to_start(thread, object, rank, address, sp);
     // A wait that cannot last does not prove a loop by itself. But a loop with work at each iteration (libuv with pending immediates) repeatedly waits
     // with timeout 0 at its place, and waits for long only when idle: at the place of an earlier lasting wait, they count.
     if (purpose == LOOP_FOR_NOTHING && !is_other(thread, object, rank, address, sp)) {

@@ -81,6 +81,8 @@ package final class SharedLoopTable: @unchecked Sendable {
         /// Unchanged while the slot belongs to this loop.
         let claim: UInt64
         let state: State
+        /// Whether it ended because it turned out not to be a loop.
+        let isWithdrawn: Bool
         /// Whether a monitor in its process publishes it; otherwise it is known only by its waits.
         let isFromMonitor: Bool
         let thread: ProcessThread
@@ -120,6 +122,7 @@ package final class SharedLoopTable: @unchecked Sendable {
             index: index,
             claim: clb_claim_with_state(found.claim, 0),
             state: state,
+            isWithdrawn: Int(found.state) == CLB_SLOT_WITHDRAWN,
             isFromMonitor: found.kind == UInt32(CLB_LOOP_FROM_MONITOR),
             thread: ProcessThread(process: found.pid, thread: found.tid),
             claimedNanoseconds: found.claimed_ns,

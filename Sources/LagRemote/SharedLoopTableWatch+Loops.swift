@@ -101,7 +101,10 @@ extension SharedLoopTableWatch {
 
     /// A thread that has only waited for time runs no loop. This shows once its wait has been read.
     private func count(_ watched: SharedLoopTableSlot.WatchedLoop) {
-        let isCounted = watched.isConfirmed && !watched.loop.waitsForTimeAlone
+        count(watched, watched.isConfirmed && !watched.loop.waitsForTimeAlone)
+    }
+
+    private func count(_ watched: SharedLoopTableSlot.WatchedLoop, _ isCounted: Bool) {
         guard isCounted != watched.isCounted else { return }
         watched.isCounted = isCounted
         if isCounted {
@@ -207,6 +210,8 @@ extension SharedLoopTableWatch {
 
     private func forget(_ loop: SharedLoopTable.Loop) {
         recordConfirmation(at: loop.index)
+        // What was taken for a loop may have been its thread's start.
+        if loop.isWithdrawn, let watched = slots[loop.index]?.watched, watched.loop.claim == loop.claim { count(watched, false) }
         release(loop.index)
         // An abandoned slot is still written until its own thread frees it.
         if loop.state == .ended { table.free(loop) }

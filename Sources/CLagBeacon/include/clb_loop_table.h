@@ -12,6 +12,7 @@
 //   PROVISIONAL -> LIVE  by the same thread, before it publishes the idle time with which it turned out to be a loop: so a
 //       reader that sees the end of a stretch of work that lasted until then sees LIVE;
 //   PROVISIONAL -> WITHDRAWN  instead of ENDED: it turned out not to be a loop, or ended before that was known;
+//   LIVE -> WITHDRAWN  by the same thread: what looked like a loop was its start;
 //   LIVE, PAUSED, UNWATCHED  to one another, by any thread of a process that mirrors its own monitor's loops (clb_mirror.h);
 //   those -> ENDED    by the loop's own thread at its end; by the process in the claim when it starts a new program (exec);
 //   any -> FREE       only by lagmond, once it has read it, or when its process or thread is gone without ending it.
@@ -145,7 +146,7 @@ clb_waker *clb_loop_table_waker_of(const clb_beacon *beacon);
 int32_t clb_loop_table_claim_slot(clb_loop_table *table, uint32_t kind, int32_t pid, uint32_t hint, uint64_t now_ns, uint64_t *claim);
 // The slot counts from now on, as CLB_SLOT_LIVE or CLB_SLOT_PROVISIONAL; wakes lagmond's watchdog.
 void clb_loop_table_publish(clb_loop_table *table, uint32_t index, uint32_t state, uint64_t *claim);
-// Changes the loop's state, to LIVE, PAUSED, UNWATCHED or ENDED (for a provisional claim: WITHDRAWN); wakes lagmond's
+// Changes the loop's state, to LIVE, PAUSED, UNWATCHED, WITHDRAWN or ENDED (for a provisional claim: WITHDRAWN); wakes lagmond's
 // watchdog. Does nothing if the slot no longer belongs to `claim` (apart from its state), or has that state or ended
 // already. Any thread of its process.
 void clb_loop_table_change(clb_loop_table *table, uint32_t index, uint64_t claim, uint32_t state);

@@ -586,6 +586,13 @@ int run_places(int count, char **arguments) {
         turn_set(FIRST_TURNS);
         deeper(2048, wait_otherwise, 3 * STALL_MS);
         turn_set(20);
+    } else if (strcmp(name, "start-instance") == 0 || strcmp(name, "start-instance-rests") == 0) {
+        // A start's waits, then a wait on an instance, which is the loop's first, or the last one of all.
+        turn_set(60);
+        turn_epoll(1);
+        if (name[14] == 0) deeper(2048, handler_that_naps, STALL_MS);
+        else deeper(2048, rest_in_futex, 3 * STALL_MS);
+        if (name[14] == 0) turn_epoll(60);
     } else if (strcmp(name, "over") == 0 || strcmp(name, "over-returns") == 0) {
         // A start's waits, which leave a descriptor ready, then a permanent rest, deeper; or a loop whose handler waits as long.
         turn_set(FIRST_TURNS);

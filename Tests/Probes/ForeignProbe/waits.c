@@ -574,16 +574,41 @@ int run_waits(int count, char **arguments) {
         await_line();
     } else if (strcmp(name, "other-loop") == 0) {
         // The loop of the start is over; another one, further out on the stack, is the program's.
-        deeper_loop(12, 1);
+        int first = count > 4 ? atoi(arguments[4]) : 1;
+        deeper_loop(12, count > 5 ? atoi(arguments[5]) : 1);
         say("started");
         await_line();
         if (count > 3) call = arguments[3];
-        // An instance is followed from the fourth wait on.
-        int first = strcmp(call, "epoll_wait") == 0 ? 4 : 1;
         for (int i = 0; i < first; i++) wait_once(1);
         say("looped");
         await_line();
         for (int i = first; i < 55; i++) wait_once(100);
+        say("looped");
+        await_line();
+    } else if (strcmp(name, "other-instance") == 0 && count > 3) {
+        // The instance that it waits on later is older, like that of a program whose start has its own loop, or newer, like a handler's.
+        int older = set, newer = epoll_create1(EPOLL_CLOEXEC), is_older = strcmp(arguments[3], "older") == 0;
+        set = is_older ? newer : older;
+        deeper_loop(12, 1);
+        say("started");
+        await_line();
+        set = is_older ? older : newer;
+        wait_once(1);
+        say("looped");
+        await_line();
+    } else if (strcmp(name, "returns") == 0) {
+        // A young loop on poll whose handler waits once on an instance.
+        deeper_loop(12, 1);
+        say("started");
+        await_line();
+        const char *outer = call;
+        call = "epoll_wait";
+        wait_once(1);
+        call = outer;
+        deeper_loop(1, 1);
+        say("looped");
+        await_line();
+        deeper_loop(2, 1);
         say("looped");
         await_line();
     } else if (strcmp(name, "inner-loop") == 0) {

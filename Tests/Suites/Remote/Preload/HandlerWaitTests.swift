@@ -95,15 +95,19 @@ struct HandlerWaitTests {
         try probe.expectEnd()
     }
 
-    @Test(arguments: [("poll", "poll"), ("one poll", "set poll"), ("one poll", "epoll_wait"), ("set poll", "epoll_wait")])
-    func `a loop that continues further out in the stack is followed`(start: String, later: String) throws {
-        let probe = try WatchedProbe("other-loop", start, later)
+    /// An instance only if the loop has lasted longer than a start (``StartTests``): 12 waits of 500 ms.
+    @Test(arguments: [
+        ("poll", "poll", 1), ("one poll", "set poll", 1), ("one poll", "epoll_wait", 500), ("set poll", "epoll_wait", 500),
+    ])
+    func `a loop that continues further out in the stack is followed`(start: String, later: String, milliseconds: Int) throws {
+        let first = later == "epoll_wait" ? "4" : "1"
+        let probe = try WatchedProbe("other-loop", start, later, first, "\(milliseconds)")
         try probe.word("started")
-        let first = try #require(probe.table.live.first)
-        let sequence = probe.table.sequence(of: first)
+        let deeper = try #require(probe.table.live.first)
+        let sequence = probe.table.sequence(of: deeper)
         try probe.next("looped")
         let second = try #require(probe.table.live.first)
-        #expect(second.claim == first.claim && second.wait_sp > first.wait_sp && second.changes == 1)
+        #expect(second.claim == deeper.claim && second.wait_sp > deeper.wait_sp && second.changes == 1)
         // At once, or at the fourth wait on an instance.
         let inner: UInt64 = later == "epoll_wait" ? 3 : 0
         #expect(second.inner_waits == inner)

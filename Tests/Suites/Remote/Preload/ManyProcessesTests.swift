@@ -25,6 +25,7 @@ struct ManyProcessesTests {
                 index: UInt32(number % 256),
                 claim: number << 40,
                 state: .live,
+                isWithdrawn: false,
                 isFromMonitor: false,
                 thread: .init(process: Int32(number), thread: Int32(number)),
                 claimedNanoseconds: 0,

@@ -9,6 +9,17 @@ extension LoopPlacesTests {
         Self.expectStall(lines, in: "handler_that_naps")
     }
 
+    /// As without the start: the stall after the first wait counts once the thread has waited on that instance again.
+    @Test func `after a start's polls the first stall of a loop on an instance is found`() throws {
+        let lines = try Self.lines("start-instance", .run)
+        Self.expectStall(lines, in: "handler_that_naps")
+    }
+
+    @Test func `a start that rests after a single wait on an instance is not a stall`() throws {
+        let lines = try Self.lines("start-instance-rests", .run, hasLoop: false)
+        #expect(lines.isEmpty, "\(lines)")
+    }
+
     /// The loop's call site may be deeper than the startup code, and an idle program waits there once.
     @Test func `a loop deeper than the startup code is not taken for a handler that waits`() throws {
         let lines = try Self.lines("start-outer", .run)

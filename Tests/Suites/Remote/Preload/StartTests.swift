@@ -1,0 +1,54 @@
+internal import CLagBeacon
+internal import CLagRemote
+internal import Foundation
+internal import TestSupport
+internal import Testing
+
+@Suite("Starts whose waits look like a loop's")
+struct StartTests {
+    /// As without the start.
+    @Test(arguments: ["one poll", "set poll", "set select"])
+    func `after a start's polls the first wait on an instance is published as a provisional claim`(start: String) throws {
+        let probe = try WatchedProbe("other-loop", start, "epoll_wait")
+        try probe.word("started")
+        let polled = try probe.table.index(of: #require(probe.table.live.first))
+        try probe.next("looped")
+        let candidate = try #require(probe.table.provisional.first)
+        #expect(probe.table.loops.count == 2 && probe.table.live.isEmpty && probe.table.sequence(of: candidate) == 3)
+        let index = probe.table.index(of: candidate)
+        let start = try #require(probe.table.loops.filter(\.isWithdrawn).first)
+        #expect(probe.table.index(of: start) == polled && probe.table.activity(of: start) == CLB_ACTIVITY_FINISHED)
+        try probe.next("looped")
+        let loop = try #require(probe.table.live.first)
+        #expect(probe.table.index(of: loop) == index && loop.changes == 0)
+        #expect(probe.table.loops.count == 2 && probe.table.sequence(of: loop) == 1 + 2 * 55)
+        try probe.expectEnd()
+    }
+
+    @Test(arguments: ["one poll", "set poll"])
+    func `a young loop whose handler waited on an instance is a loop again at its next wait`(call: String) throws {
+        let probe = try WatchedProbe("returns", call)
+        try probe.word("started")
+        let first = try #require(probe.table.live.first)
+        try probe.next("looped")
+        let loop = try #require(probe.table.live.first)
+        #expect(loop.wait_sp == first.wait_sp && loop.changes == 0)
+        #expect(probe.table.loops.count == 3 && probe.table.loops.count(where: \.isWithdrawn) == 2)
+        let sequence = probe.table.sequence(of: loop)
+        try probe.next("looped")
+        #expect(probe.table.live.first?.claim == loop.claim && probe.table.sequence(of: loop) == sequence + 4)
+        try probe.expectEnd()
+    }
+
+    /// A start that waits for a child on an instance of its own (`execSync` of node), and a handler that does so.
+    @Test(arguments: [("older", true), ("newer", false)])
+    func `only an older instance than the loop's own is another loop's at once`(later: String, isLeft: Bool) throws {
+        let probe = try WatchedProbe("other-instance", "epoll_wait", later)
+        try probe.word("started")
+        let first = try #require(probe.table.live.first)
+        try probe.next("looped")
+        #expect(probe.table.live.isEmpty == isLeft && probe.table.provisional.count == (isLeft ? 1 : 0))
+        #expect(isLeft || probe.table.live.first?.claim == first.claim && probe.table.live.first?.inner_waits == 1)
+        try probe.expectEnd()
+    }
+}
