@@ -27,7 +27,7 @@ extension LoopExaminer {
         fileprivate var doing: QuietRule.Doing
         /// It waits for an object of loops, and its assumed loop may have been a start: its place decides nothing.
         fileprivate var mayBeOutside = false
-        /// The calls on its stack have shown that it is in a handler.
+        /// The calls on its stack, or those of its language, have shown that it is in a handler.
         fileprivate var isShownInHandler = false
 
         var withoutClient: QuietRule.Doing { mayBeOutside ? .waitingElsewhere : doing }
@@ -74,7 +74,7 @@ extension LoopExaminer {
                 && state.service.hasNoChannel(of: object?.epoll, at: now):
                 .waitingElsewhere
             // For CPython, Ruby, Perl or PHP, the language's calls are enough for a line. For an action, the C stack must show
-            // the same, or its calls if a client waits to be accepted.
+            // the same, or the calls of either if a client waits to be accepted.
             case CLR_CALL_RESTS where isForProof: .waiting(isFurtherOut: call.sp > limit)
             case CLR_CALL_RESTS:
                 .waiting(
@@ -142,6 +142,7 @@ extension LoopExaminer {
             if let calls, isUnmoved {
                 let isHandler = calls.isHandler(of: rest)
                 state.handlerStretch = isHandler ? stretch : nil
+                state.handlerCall = calls.isCertainlyHandler(of: rest) ? HandlerCall(call, in: stretch) : nil
                 return isHandler
             }
             if isUnmoved { break }

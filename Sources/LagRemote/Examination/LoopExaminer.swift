@@ -34,7 +34,7 @@ package final class LoopExaminer: Sendable {
         var idleStretch: UInt64?
         /// The last stretch of work in which those calls showed the thread in a handler.
         var handlerStretch: UInt64?
-        /// Where those on its stack last did.
+        /// Where those, or the calls on its stack, last did beyond doubt.
         var handlerCall: HandlerCall?
         var calls: CallChainReader
         var libraries: LibrarySearch

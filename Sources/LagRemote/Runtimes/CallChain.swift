@@ -19,6 +19,11 @@ struct CallChain: Sendable, Equatable {
         return common > 0 && common < calls.count && common + Self.wrappers >= rest.calls.count
     }
 
+    /// The same, without doubt as to which function has the loop: it has called the wait itself.
+    func isCertainlyHandler(of rest: CallChain) -> Bool {
+        !rest.calls.isEmpty && rest.calls.count < calls.count && calls.starts(with: rest.calls)
+    }
+
     /// One call.
     static func call(frame: UInt64, code: UInt64) -> UInt64 { frame ^ code &* 0x9e37_79b9_7f4a_7c15 }
 }

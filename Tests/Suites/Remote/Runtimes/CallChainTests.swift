@@ -170,6 +170,12 @@ struct CallChainTests {
         #expect(chain(now).isHandler(of: chain(rest)) == isHandler)
     }
 
+    @Test(arguments: [("ml", "mlh", true), ("ml", "mlhx", true), ("mls", "mlh", false), ("ml", "mr", false), ("ml", "ml", false)])
+    func `only a function that has called the wait itself certainly has the loop`(rest: String, now: String, isCertain: Bool) {
+        func chain(_ text: String) -> CallChain { CallChain(calls: text.utf8.map { UInt64($0) }) }
+        #expect(chain(now).isCertainlyHandler(of: chain(rest)) == isCertain)
+    }
+
     @Test func `a process without such a language runtime has no call chain`() {
         var reader = CallChainReader(process: getpid(), tid: getpid())
         #expect(reader.read() == nil)

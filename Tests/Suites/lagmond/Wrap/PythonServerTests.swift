@@ -52,6 +52,33 @@ struct PythonServerTests {
         server.serve_forever()
         """
 
+    /// The sets of its wait need more stack than its handler.
+    private static let selecting = """
+        import select, socket, threading
+
+        listener = socket.create_server(("127.0.0.1", 0))
+
+        def serve():
+            for turn in range(8):
+                readable, _, _ = select.select([listener], [], [], 0.05)
+                if not readable: continue
+                connection, _ = listener.accept()
+                waiting = socket.create_connection(listener.getsockname())
+                threading.Event().wait(20)
+                break
+
+        threading.Timer(0.3, lambda: socket.create_connection(listener.getsockname())).start()
+        serve()
+        """
+
+    @Test func `a hang in a handler of a loop on select is acted on`() throws {
+        let run = try ProbeRun([
+            ProbeRun.lagmond, "run", "--on-hang", "signal:KILL", "--on-hang-after", "1", "--output", "/dev/null", "--",
+            "/usr/bin/python3", "-c", Self.selecting,
+        ])
+        #expect(run.signal == SIGKILL && run.hungSeconds >= 1, "\(run.errors)")
+    }
+
     @Test func `a server that serves its clients in other threads is reported`() throws {
         let run = try RunningProbe([
             ProbeRun.lagmond, "run", "--output", "/dev/null", "--", "/usr/bin/python3", "-c", Self.threaded,
