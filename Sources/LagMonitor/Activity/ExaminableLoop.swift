@@ -74,6 +74,8 @@ package struct LoopExamination: Sendable, Equatable {
     /// waits for the process's own threads and children. What the thread did before kept no work waiting either, because the
     /// thread does not return to the loop.
     package var isOver: Bool
+    /// It is quiet because what it waits on is closed, which may belong to the end of its process, or not.
+    package var mayBeOver: Bool
     /// It may not be doing a loop's work; this shows when it returns to its wait.
     package var isDoubtful: Bool
     package var work: PendingWork
@@ -82,12 +84,14 @@ package struct LoopExamination: Sendable, Equatable {
         isQuiet: Bool = false,
         isResting: Bool = false,
         isDoubtful: Bool = false,
+        mayBeOver: Bool = false,
         isOver: Bool = false,
         work: PendingWork
     ) {
         self.isQuiet = isQuiet
         self.isResting = isResting
         self.isDoubtful = isDoubtful
+        self.mayBeOver = mayBeOver
         self.isOver = isOver
         self.work = work
     }

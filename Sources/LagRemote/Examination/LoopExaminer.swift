@@ -187,6 +187,7 @@ package final class LoopExaminer: Sendable {
             isQuiet: isQuiet,
             isResting: isQuiet && (facts.doing == .waitingForAll || facts.doing == .waitingElsewhere),
             isDoubtful: !isDeclared && facts.isDoubtful,
+            mayBeOver: isQuiet && facts.kind == .gone,
             isOver: isQuiet && (facts.doing == .ending || facts.kind == .gone && process.end.mayBeEnd(since: begin, at: now)),
             work: facts.pending
         )
@@ -247,9 +248,8 @@ package final class LoopExaminer: Sendable {
                     obstacle: state.isRing ? .descriptors : state.isRefused ? .refused : .unseen
                 )
             // `g_main_dispatch` removes the descriptors of the source that it dispatches from the loop's wait, adds them again
-            // afterwards, and writes to the loop's eventfd each time (`g_main_context_remove_poll_unlocked` of GLib's `gmain.c`),
-            // so that a waiting thread polls again. Its own thread finds that eventfd ready, although there is no work. A request
-            // of another thread of the program through the same eventfd looks the same.
+            // afterwards, and writes to the loop's eventfd each time (GLib's `gmain.c`), so that a waiting thread polls again. Its
+            // own thread finds that eventfd ready, although there is no work. A request of another thread looks the same.
             let isWakeUp = work.isWakeUp && state.libraries.has(.glib)
             let isBetween = work.kind == .gone && state.isMadeAnew
             // An event that is reported once, and came while the thread fetched nothing.

@@ -3,6 +3,7 @@
 #include "probes.h"
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,6 +63,25 @@ __attribute__((noinline)) void handler_that_exits(void) {
     exit(0);
 }
 
+static int instance;
+
+// Like an interpreter whose finalisation closes its loop's instance long before it exits.
+__attribute__((noinline)) void handler_that_closes(void) {
+    usleep(400000);
+    close(instance);
+    usleep(400000);
+    exit(0);
+}
+
+static void *turn(void *handler);
+
+__attribute__((noinline)) void handler_that_goes_on(void) {
+    usleep(400000);
+    close(instance);
+    usleep(400000);
+    turn(NULL);
+}
+
 // Rests for a second, so that its place is known; then it turns without resting: an event is always ready for its wait.
 __attribute__((noinline)) static void go_around(uint64_t work_ms, int calls) {
     int set = epoll_create1(EPOLL_CLOEXEC);
@@ -79,7 +99,10 @@ static void *turn(void *handler) {
     for (int turns = 0;; turns++) {
         struct epoll_event event;
         epoll_wait(set, &event, 1, 5);
-        if (handler == NULL || (handler == (void *)handler_that_exits ? !is_asked : turns % 60 != 40)) continue;
+        bool is_end = handler == (void *)handler_that_exits || handler == (void *)handler_that_closes ||
+                      handler == (void *)handler_that_goes_on;
+        if (handler == NULL || (is_end ? !is_asked : turns % 60 != 40)) continue;
+        instance = set;
         ((void (*)(void))handler)();
     }
     return NULL;
@@ -128,6 +151,8 @@ int run_epoll_loop(int count, char **arguments) {
                     : strcmp(name, "compute") == 0 ? (void *)handler_that_computes
                     : strcmp(name, "hang") == 0    ? (void *)handler_that_hangs
                     : strcmp(name, "exit") == 0    ? (void *)handler_that_exits
+                    : strcmp(name, "close") == 0   ? (void *)handler_that_closes
+                    : strcmp(name, "go-on") == 0   ? (void *)handler_that_goes_on
                     : strcmp(name, "thread") == 0  ? (void *)handler_that_sleeps
                     : strcmp(name, "alone") == 0   ? (void *)handler_that_sleeps
                                                    : NULL;

@@ -20,10 +20,19 @@ private final class FakeExaminableLoop: ExaminableLoop {
         return found.withLock { $0 }
     }
 
+    let waits: PublishedWaits
+    private let exited = Atomic<Bool>(false)
+    var hasExited: Bool { exited.load(ordering: .relaxed) }
+
+    init(waits: PublishedWaits = .rests) { self.waits = waits }
+
+    func exit() { exited.store(true, ordering: .relaxed) }
+
     var examinations: Int { count.load(ordering: .relaxed) }
     func find(isQuiet: Bool, isResting: Bool = false, isOver: Bool = false, _ work: PendingWork) {
         found.withLock { $0 = LoopExamination(isQuiet: isQuiet, isResting: isResting, isOver: isOver, work: work) }
     }
+    func close() { found.withLock { $0 = LoopExamination(isQuiet: true, mayBeOver: true, work: .unknown) } }
 }
 
 /// How the watchdog handles loops that can be examined, with simulated beacons.
@@ -90,6 +99,66 @@ struct ExaminationTests {
         bench.run(until: start + 2000 * millisecond)
         #expect(bench.counters(index).dismissed == (isOver ? 1 : 0))
         #expect(bench.takeReported().map(\.phase) == [isOver ? .dismissed : .end])
+    }
+
+    /// What a sampled loop waits on is closed in a stall.
+    private func close(_ continues: (FakeExaminableLoop, WatchdogBench) -> Void) throws -> [WatchdogBench.ReportedStall] {
+        let bench = try WatchdogBench()
+        let loop = FakeExaminableLoop(waits: .samples)
+        loop.find(isQuiet: false, .none)
+        let index = begin(loop, bench)
+        bench.run(until: start + 600 * millisecond)
+        loop.close()
+        bench.run(until: start + 2000 * millisecond)
+        #expect(bench.counters(index) == WatchCounters(stalls: 1) && bench.takeReported().isEmpty)
+        continues(loop, bench)
+        let reported = bench.takeReported()
+        #expect(bench.counters(index).dismissed == (reported.first?.phase == .dismissed ? 1 : 0))
+        // Its end is when that was found to be closed.
+        let closed = start + 600 * millisecond...start + 700 * millisecond
+        #expect(reported.count == 1 && reported.allSatisfy { closed.contains($0.until) }, "\(reported)")
+        return reported
+    }
+
+    @Test(arguments: [true, false])
+    func `a stall in which the loop is closed is dismissed if its process exits next`(isRegular: Bool) throws {
+        let reported = try close { loop, bench in
+            if isRegular { loop.exit() }
+            loop.loop.beacon.publish(.finished)
+            bench.scan(at: start + 2010 * millisecond)
+        }
+        #expect(reported.map(\.phase) == [isRegular ? .dismissed : .end])
+    }
+
+    @Test(arguments: [false, true])
+    func `a stall in which the loop is closed is reported if its thread waits again`(exits: Bool) throws {
+        let reported = try close { loop, bench in
+            loop.loop.move(to: .waiting, at: start + 2010 * millisecond)
+            if exits {
+                loop.exit()
+                loop.loop.beacon.publish(.finished)
+            }
+            bench.run(until: start + 3100 * millisecond)
+        }
+        #expect(reported.map(\.phase) == [.end])
+    }
+
+    @Test func `a stall in which the loop is closed is reported if its process goes on for long`() throws {
+        let reported = try close { _, bench in
+            bench.run(until: start + 9000 * millisecond)
+            #expect(bench.takeReported().isEmpty)
+            bench.run(until: start + 12_000 * millisecond)
+        }
+        #expect(reported.map(\.phase) == [.end])
+    }
+
+    @Test(arguments: [true, false])
+    func `a stall in which the loop is closed is settled when the watch ends`(exits: Bool) throws {
+        let reported = try close { loop, bench in
+            if exits { loop.exit() }
+            bench.watchdog.endAll()
+        }
+        #expect(reported.map(\.phase) == [exits ? .dismissed : .end])
     }
 
     /// Like a loop within a handler: at rest for a long time, and working now and then.

@@ -50,6 +50,7 @@ extension Watch {
         var hold = Hold()
         /// Whether it keeps work waiting.
         var examination = Examination()
+        var unsettled = Unsettled()
         /// What its waits show about its idle times.
         let waits: PublishedWaits
         /// What runs it, if its functions' names do not show that.

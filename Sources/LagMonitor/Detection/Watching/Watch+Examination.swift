@@ -9,6 +9,8 @@ extension Watch {
         var quietWord: UInt64 = .max
         /// Whether that stretch is the loop's last.
         var isOver = false
+        /// Whether it is if its process exits next.
+        var mayBeOver = false
         /// The beginning of a stretch that was, or is, quiet.
         var quietCallout: UInt64 = 0
         var meter = PendingMeter()
@@ -52,6 +54,7 @@ extension Watch {
         if found.isQuiet {
             cold.pointee.examination.quietWord = beacon.word
             cold.pointee.examination.isOver = found.isOver
+            cold.pointee.examination.mayBeOver = found.mayBeOver
             cold.pointee.examination.quietCallout = beacon.calloutNanoseconds
             let longest = found.isResting ? Examination.shortestQuietNanoseconds : Examination.longestQuietNanoseconds
             let gap = min(max(age / 8, Examination.shortestQuietNanoseconds), longest)

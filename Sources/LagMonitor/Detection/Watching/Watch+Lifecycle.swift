@@ -40,6 +40,7 @@ extension Watch {
 
     func endActiveStall(ignoreBefore: UInt64, _ processPause: ProcessPause?) {
         let reading = self.reading
+        defer { settle() }
         var processPause = ProcessPause.joined(cold.pointee.takeDeferredPause(), processPause)
         processPause = ProcessPause.joined(processPause, takeHold(at: services.clock()))
         if !cold.pointee.isPaused, reading.beaconWord != hot.pointee.lastWord, !isLost(reading) {

@@ -64,6 +64,7 @@ extension Watch {
         guard !isHeld else { return scheduleHoldPoll(&scan) }
         examine(scan)
         var reading = self.reading
+        settleIfKnown(reading, at: scan.now)
         let hasChanged = reading.beaconWord != hot.pointee.lastWord
         let wasStalled = cold.pointee.detector.isStalled
         let processPause = possible(
@@ -175,7 +176,7 @@ extension Watch {
         observation.mayBeAtRest = cold.pointee.examinable != nil
         if hasChanged { replay(reading, observation) }
         let events = cold.pointee.detector.observe(observation)
-        hot.pointee.canFastPoll = cold.pointee.detector.canFastPoll
+        hot.pointee.canFastPoll = cold.pointee.detector.canFastPoll && !cold.pointee.unsettled.exists
         if hasChanged || isTick { hot.pointee.nextTick = now.nextTick(ofInterval: hot.pointee.tickNanoseconds) }
         act(on: events, reading, now)
     }

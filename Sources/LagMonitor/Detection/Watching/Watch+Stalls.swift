@@ -18,7 +18,8 @@ extension Watch {
             case .ended(let stall, let interval):
                 let isTeardown = isTeardown(stall, interval, reading)
                 if isTeardown { cold.pointee.dismissed.add(1, ordering: .relaxed) }
-                end(stall, interval, isTeardown ? .dismissed : .end)
+                let isSettled = isTeardown || !mayBeTeardown(stall, interval, reading)
+                end(stall, interval, isTeardown ? .dismissed : .end, isSettled: isSettled)
             case .unobserved(let stall, let interval):
                 if isTeardown(stall, interval, reading) {
                     cold.pointee.dismissed.add(1, ordering: .relaxed)
@@ -44,12 +45,18 @@ extension Watch {
         return cold.pointee.examination.isOver && cold.pointee.examination.quietWord == reading.beaconWord
     }
 
+    /// Whether it is one if the process of a sampled loop exits next.
+    private func mayBeTeardown(_ stall: ActiveStall, _ interval: StallInterval, _ reading: BeaconReading) -> Bool {
+        cold.pointee.waits == .samples && cold.pointee.examination.mayBeOver
+            && cold.pointee.examination.quietWord == reading.beaconWord && isLast(stall, interval, reading)
+    }
+
     private func isLast(_ stall: ActiveStall, _ interval: StallInterval, _ reading: BeaconReading) -> Bool {
         !stall.isReported && stall.lead == .callout && reading.calloutNanoseconds <= interval.since
     }
 
     /// A sampled loop does not publish its end, which may have been found before it was sampled.
-    private var hasExited: Bool { cold.pointee.waits == .samples && cold.pointee.examinable?.hasExited == true }
+    var hasExited: Bool { cold.pointee.waits == .samples && cold.pointee.examinable?.hasExited == true }
 
     /// Ends a stall that was in progress when the watch ended.
     func abandon(_ stall: ActiveStall, _ interval: StallInterval, _ reading: BeaconReading) {
@@ -96,6 +103,7 @@ extension Watch {
             let found = cold.pointee.examinable?.examine(at: now) { isHandler(waitingInto: $0) }
             if found?.isQuiet == true { return dismiss() }
         }
+        settle()
         cold.pointee.usage.begin(kind, since: interval.since)
         let number = services.queue.takeFree()
         cold.pointee.condition = .stalled(
@@ -170,25 +178,39 @@ extension Watch {
         close(line, stall, interval, phase)
     }
 
-    /// - Parameter failure: why there is no stack, if the stall was not recorded while it lasted.
-    func end(_ stall: ActiveStall, _ interval: StallInterval, _ phase: Episode.Phase, _ failure: CaptureFailure = .noFreeSlot) {
+    /// - Parameters:
+    ///   - failure: why there is no stack, if the stall was not recorded while it lasted.
+    ///   - isSettled: whether it is known that this is the phase.
+    func end(
+        _ stall: ActiveStall,
+        _ interval: StallInterval,
+        _ phase: Episode.Phase,
+        _ failure: CaptureFailure = .noFreeSlot,
+        isSettled: Bool = true
+    ) {
         if let episode = cold.pointee.recording?.episode {
             services.takeLateAnswer()
             services.capture.forget(cold.pointee.target.tid)
-            close(episode, stall, interval, phase)
+            close(episode, stall, interval, phase, isSettled: isSettled)
         } else if let number = services.queue.takeFree() {
             // There was no memory for it when it began: its length is known all the same.
             let episode = services.queue.episodes[number]
             describe(episode, since: interval.since, cold.pointee.recording?.activity ?? .notRunning)
             episode.tally.recordFailure(.failed(failure))
-            close(number, stall, interval, phase)
+            close(number, stall, interval, phase, isSettled: isSettled)
         } else {
             cold.pointee.dropped.add(1, ordering: .relaxed)
         }
         forgetStall()
     }
 
-    private func close(_ number: Int, _ stall: ActiveStall, _ interval: StallInterval, _ phase: Episode.Phase) {
+    private func close(
+        _ number: Int,
+        _ stall: ActiveStall,
+        _ interval: StallInterval,
+        _ phase: Episode.Phase,
+        isSettled: Bool = true
+    ) {
         let episode = services.queue.episodes[number]
         episode.facts.phase = phase
         episode.facts.kind = stall.lead
@@ -219,8 +241,7 @@ extension Watch {
                 services.queue.episodes[going].facts.usage = episode.facts.usage
             }
         }
-        services.queue.giveReady(number)
-        services.notify()
+        isSettled ? hand(over: number) : keep(number)
     }
 
     /// What quotas took since a stall began, at most; nil: not known.

@@ -12,14 +12,23 @@ internal import Testing
         return (version.majorVersion, version.minorVersion) >= (6, 15)
     }()
 
-    @Test(.enabled(if: knowsExits, "needs Linux 6.15"))
-    func `what a process does between its last wait and its regular exit is not reported`() throws {
-        let process = try AttachedProcess("exit")
+    @Test(.enabled(if: knowsExits, "needs Linux 6.15"), arguments: ["exit", "close"])
+    func `what a process does between its last wait and its regular exit is not reported`(handler: String) throws {
+        let process = try AttachedProcess(handler)
         defer { process.end() }
         process.waitUntilWatched()
         kill(process.pid, SIGUSR1)
         #expect(eventually { process.watch.isOver })
         let lines = withoutRunqueue(process.sink.lines)
         #expect(lines.isEmpty && process.watch.statistics.dismissed == 1, "\(lines)")
+    }
+
+    @Test func `the last stall of a loop that its program replaces is reported`() throws {
+        let process = try AttachedProcess("go-on")
+        defer { process.end() }
+        process.waitUntilWatched()
+        kill(process.pid, SIGUSR1)
+        let duration = try #require(process.ended(1).first?["duration_ms"] as? Double)
+        #expect(duration > 390 && process.watch.statistics.dismissed == 0, "\(duration)")
     }
 }
