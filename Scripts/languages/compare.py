@@ -73,7 +73,7 @@ def observe(lagmond, language, interpreter, scenario, rounds, folder, tools, sco
             if name in dumps:
                 frames, trouble, _ = dumps[name]
                 hold(scenario, frames, trouble, score)
-    # lagmond is judged by the culprit of its record, as in `measure`.
+    # lagmond is judged by the culprit of its record, as in `perform`.
     tally, own = Tally(), scores["lagmond"]
     judge(language, scenario, covered, records, tally)
     own.named, own.function, own.line = own.named + tally.named, own.function + tally.function, own.line + tally.line

@@ -12,10 +12,10 @@ from turn import Turn
 
 # Rest before the first stall, until lagmond has recognised the loop.
 LEAD_SECONDS = {"run": 0.8, "attach": 3.0}
-# Programs that run at the same time. On a quiet machine each stalls in a fifth of its time, and the others wait in their loops meanwhile.
+# Programs that run at the same time. On a quiet machine one stalls while the others wait in their loops.
 QUIET_AT_ONCE, BUSY_AT_ONCE = 4, 3
-# The time limit: for each round, and in addition.
-STALL_SECONDS, SPARE_SECONDS = 15, 90
+# The time limit of a program: for each round, and in addition.
+ROUND_LIMIT_SECONDS, SPARE_SECONDS = 15, 90
 STOPS = re.compile(r"stops=(\d+) .*?stop_us_p50=(\d+) stop_us_p99=(\d+)")
 
 
@@ -52,9 +52,10 @@ def run_program(lagmond, language, interpreter, scenario, rounds, way, folder, t
     command = interpreter.command + [scenario.name, str(rounds), str(truth), str(LEAD_SECONDS[way])]
     options = ["--output", str(output)]
     environment = {**os.environ, **({"TURN": str(turn.path)} if turn else {})}
+    limit = SPARE_SECONDS + rounds * ROUND_LIMIT_SECONDS
     processes = []
     try:
-        with turn.starting(truth) if turn else contextlib.nullcontext():
+        with turn.starting(truth, limit) if turn else contextlib.nullcontext():
             if way == "run":
                 if os.environ.get("PERF_MAP"):
                     options.append("--perf-map")
@@ -65,17 +66,17 @@ def run_program(lagmond, language, interpreter, scenario, rounds, way, folder, t
                 process = processes[0].pid
                 attach = [lagmond, "attach", "--pid", str(process), *language.attach_options(process), *options]
                 processes.append(subprocess.Popen(attach, stderr=subprocess.PIPE, text=True))
-        _, said = processes[-1].communicate(timeout=SPARE_SECONDS + rounds * STALL_SECONDS)
+        _, said = processes[-1].communicate(timeout=limit)
         processes[0].wait(timeout=SPARE_SECONDS)
     finally:
         for process in processes:
             if process.poll() is None:
                 process.send_signal(signal.SIGKILL)
                 process.wait()
+        if turn:
+            turn.give_back(truth)
     # If a program was ended during a stall, the last line contains only the start.
     stalls = [tuple(map(int, line.split())) for line in truth.read_text().splitlines() if not line.endswith(" ")] if truth.exists() else []
-    if turn and len(stalls) < rounds:
-        turn.give_back()
     records = [json.loads(line) for line in output.read_text().splitlines()] if output.exists() else []
     return stalls, [record for record in records if record.get("event") == "stall" and record.get("phase") == "end"], said
 

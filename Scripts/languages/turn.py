@@ -1,4 +1,4 @@
-"""Lets programs that run at the same time start, and stall, one after another, so that each has a quiet machine."""
+"""Lets programs that run at the same time start, and stall, one after another. lagmond may still write the record of one while the next one stalls."""
 import contextlib
 import os
 import time
@@ -9,19 +9,25 @@ MOST_SECONDS = 10
 
 
 class Turn:
-    """A folder that exists while a program starts or stalls. The programs know its path as TURN, and create it themselves before each stall."""
+    """A file that exists while a program starts or stalls. The programs know its path as TURN, and create it before each stall: as a hard link to their own
+    file of true times."""
 
     def __init__(self, path):
         self.path = path
 
     @contextlib.contextmanager
-    def starting(self, truth):
-        """Holds the turn until a program, started inside, has created its file of true times."""
+    def starting(self, truth, limit):
+        """Holds the turn until a program, started inside, has created its file of true times. `limit`: how many seconds to wait for the turn."""
+        own = truth.with_name("starting")
+        own.touch()
+        end = time.monotonic() + limit
         while True:
             try:
-                self.path.mkdir()
+                os.link(own, self.path)
                 break
             except FileExistsError:
+                if time.monotonic() > end:
+                    raise
                 time.sleep(POLL_SECONDS)
         try:
             yield
@@ -29,9 +35,10 @@ class Turn:
             while not truth.exists() and time.monotonic() < end:
                 time.sleep(POLL_SECONDS)
         finally:
-            self.give_back()
+            self.give_back(own)
 
-    def give_back(self):
-        """Also called for a program that ended without all its stalls: it may have ended during one."""
+    def give_back(self, own):
+        """Does nothing if another program has the turn. Also called for a program that has ended: perhaps during a stall."""
         with contextlib.suppress(FileNotFoundError):
-            os.rmdir(self.path)
+            if self.path.samefile(own):
+                self.path.unlink()

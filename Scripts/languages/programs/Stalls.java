@@ -1,5 +1,5 @@
 // Stalls with a known method and line: Stalls SCENARIO ROUNDS TRUTH LEAD. A selector waits between the stalls, and LEAD seconds before the first. Writes
-// the start and end of each stall to TRUTH. TURN: a folder that exists while a program stalls; programs that run at the same time stall one after another.
+// the start and end of each stall to TRUTH. TURN: a hard link to the TRUTH of the program that stalls; programs that run at the same time stall one after another.
 import java.io.File;
 import java.io.FileWriter;
 import java.io.InputStream;
@@ -11,6 +11,8 @@ import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.ServerSocketChannel;
 import java.nio.channels.SocketChannel;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.regex.Pattern;
@@ -165,6 +167,16 @@ public class Stalls {
         for (int number = 0; number < count; number++) selector.select(REST_MILLISECONDS);
     }
 
+    static boolean takesTurn(File turn, String truth) throws Exception {
+        if (turn == null) return true;
+        try {
+            Files.createLink(turn.toPath(), new File(truth).toPath());
+            return true;
+        } catch (FileAlreadyExistsException error) {
+            return false;
+        }
+    }
+
     public static void main(String[] arguments) throws Exception {
         String name = arguments[0];
         File turn = System.getenv("TURN") == null ? null : new File(System.getenv("TURN"));
@@ -180,7 +192,7 @@ public class Stalls {
             rest(selector, (int) (Double.parseDouble(arguments[3]) * 1000 / REST_MILLISECONDS));
             for (int round = 0; round < Integer.parseInt(arguments[1]); round++) {
                 rest(selector, RESTS);
-                while (turn != null && !turn.mkdir()) rest(selector, 1);
+                while (!takesTurn(turn, arguments[2])) rest(selector, 1);
                 // A client waits during the stall.
                 Socket client = new Socket("127.0.0.1", ((InetSocketAddress) server.getLocalAddress()).getPort());
                 long begin = System.nanoTime();

@@ -1,6 +1,6 @@
 // Stalls with a known function and line: stalls SCENARIO ROUNDS TRUTH LEAD. A loop on its own thread waits between the stalls, and LEAD seconds before the
-// first. Writes the start and end of each stall to TRUTH. TURN: a folder that exists while a program stalls; programs that run at the same time stall one
-// after another.
+// first. Writes the start and end of each stall to TRUTH. TURN: a hard link to the TRUTH of the program that stalls; programs that run at the same time stall
+// one after another.
 package main
 
 import (
@@ -253,6 +253,17 @@ func init() {
 	runtime.LockOSThread()
 }
 
+func takesTurn(turn, truth string) bool {
+	if turn == "" {
+		return true
+	}
+	err := os.Link(truth, turn)
+	if err != nil && !os.IsExist(err) {
+		panic(err)
+	}
+	return err == nil
+}
+
 func main() {
 	rounds, _ := strconv.Atoi(os.Args[2])
 	lead, _ := strconv.ParseFloat(os.Args[4], 64)
@@ -262,7 +273,7 @@ func main() {
 	waiting.rest(time.Duration(lead * float64(time.Second)))
 	for round := 0; round < rounds; round++ {
 		waiting.rest(rests * pause)
-		for turn != "" && os.Mkdir(turn, 0o700) != nil {
+		for !takesTurn(turn, os.Args[3]) {
 			waiting.rest(pause)
 		}
 		// A client waits during the stall.

@@ -1,6 +1,6 @@
 // Stalls with a known function and line: stalls.js SCENARIO ROUNDS TRUTH LEAD. An event loop waits between the stalls, and LEAD seconds before the first.
-// Writes the start and end of each stall to TRUTH. TURN: a folder that exists while a program stalls; programs that run at the same time stall one after
-// another.
+// Writes the start and end of each stall to TRUTH. TURN: a hard link to the TRUTH of the program that stalls; programs that run at the same time stall one
+// after another.
 'use strict';
 const { execSync, spawn, spawnSync } = require('child_process');
 const crypto = require('crypto');
@@ -259,9 +259,10 @@ const TURN = process.env.TURN;
 
 function takesTurn() {
   try {
-    if (TURN) fs.mkdirSync(TURN);
+    if (TURN) fs.linkSync(process.argv[4], TURN);
     return true;
-  } catch {
+  } catch (error) {
+    if (error.code !== 'EEXIST') throw error;
     return false;
   }
 }
@@ -285,7 +286,7 @@ async function main() {
     const begin = process.hrtime.bigint();
     await STALLS[name]();
     fs.writeSync(file, `${begin} ${process.hrtime.bigint()}\n`);
-    if (TURN) fs.rmSync(TURN, { recursive: true, force: true });
+    if (TURN) fs.unlinkSync(TURN);
     client.destroy();
   }
   for (let number = 0; number < RESTS; number++) await rest();

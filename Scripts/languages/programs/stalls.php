@@ -1,6 +1,6 @@
 <?php
 // Stalls with a known function and line: stalls.php SCENARIO ROUNDS TRUTH LEAD. A loop waits between the stalls, and LEAD seconds before the first. Writes
-// the start and end of each stall to TRUTH. TURN: a folder that exists while a program stalls; programs that run at the same time stall one after another.
+// the start and end of each stall to TRUTH. TURN: a hard link to the TRUTH of the program that stalls; programs that run at the same time stall one after another.
 
 const SECONDS = 0.35;
 const RESTS = 25;
@@ -234,6 +234,13 @@ $stalls = [
     "http" => fn () => connect_slowly($GLOBALS["port"]),
 ];
 
+function takes_turn($turn, $truth) {
+    if (!$turn || @link($truth, $turn)) return true;
+    $reason = error_get_last()["message"];
+    if (!strpos($reason, "File exists")) throw new Exception($reason);
+    return false;
+}
+
 // A loop with a single wait, so that it always waits at the same place.
 function main($stalls) {
     [, $name, $rounds, $truth, $lead] = $_SERVER["argv"];
@@ -248,13 +255,13 @@ function main($stalls) {
         [$reads, $writes, $others] = [[$listener], null, null];
         stream_select($reads, $writes, $others, 0, REST_MICROSECONDS);
         $rests++;
-        if ($stalled < (int) $rounds && $rests >= $due && (!$turn || @mkdir($turn))) {
+        if ($stalled < (int) $rounds && $rests >= $due && takes_turn($turn, $truth)) {
             // A client waits during the stall.
             $client = stream_socket_client("tcp://" . stream_socket_get_name($listener, false));
             $start = hrtime(true);
             $stalls[$name]();
             fwrite($file, "$start " . hrtime(true) . "\n");
-            if ($turn) @rmdir($turn);
+            if ($turn) unlink($turn);
             fclose(stream_socket_accept($listener));
             fclose($client);
             $stalled++;

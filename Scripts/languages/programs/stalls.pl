@@ -1,9 +1,10 @@
 # Stalls with a known function and line: stalls.pl SCENARIO ROUNDS TRUTH LEAD. A loop waits between the stalls, and LEAD seconds before the first. Writes
-# the start and end of each stall to TRUTH. TURN: a folder that exists while a program stalls; programs that run at the same time stall one after another.
+# the start and end of each stall to TRUTH. TURN: a hard link to the TRUTH of the program that stalls; programs that run at the same time stall one after another.
 use strict;
 use warnings;
 use Compress::Zlib ();
 use Digest::SHA ();
+use Errno qw(EEXIST);
 use File::Temp ();
 use IO::Select;
 use IO::Socket::INET;
@@ -252,8 +253,14 @@ sub stall {
     $stalls{$name}->();
     $file->print("$start ", now(), "\n");
     $file->flush;
-    rmdir $ENV{TURN} if $ENV{TURN};
+    unlink $ENV{TURN} if $ENV{TURN};
     close $listener->accept;
+}
+
+sub takes_turn {
+    return 1 if !$ENV{TURN} || link $ARGV[2], $ENV{TURN};
+    die "$ENV{TURN}: $!" if $! != EEXIST;
+    return 0;
 }
 
 # A loop with a single wait, so that it always waits at the same place.
@@ -265,7 +272,7 @@ my ($rests, $stalled, $due) = (0, 0, int($lead / REST_SECONDS) + RESTS);
 while ($stalled < $rounds || $rests < $due) {
     $select->can_read(REST_SECONDS);
     $rests++;
-    if ($stalled < $rounds && $rests >= $due && (!$ENV{TURN} || mkdir $ENV{TURN})) {
+    if ($stalled < $rounds && $rests >= $due && takes_turn()) {
         stall($name, $listener, $file);
         $stalled++;
         $due = $rests + RESTS;

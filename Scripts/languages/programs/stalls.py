@@ -1,8 +1,7 @@
 """Stalls with a known function and line: stalls.py SCENARIO ROUNDS TRUTH LEAD. An event loop waits between the stalls, and LEAD seconds before the first.
-Writes the start of each stall to TRUTH when it begins, and its end afterwards. STALL_SECONDS: the duration of each stall. TURN: a folder that exists while
-a program stalls; programs that run at the same time stall one after another."""
+Writes the start of each stall to TRUTH when it begins, and its end afterwards. STALL_SECONDS: the duration of each stall. TURN: a hard link to the TRUTH of
+the program that stalls; programs that run at the same time stall one after another."""
 import asyncio
-import contextlib
 import ctypes
 import ctypes.util
 import functools
@@ -329,7 +328,7 @@ TURN = os.environ.get("TURN")
 
 def takes_turn():
     try:
-        return not TURN or not os.mkdir(TURN)
+        return not TURN or os.link(sys.argv[3], TURN) is None
     except FileExistsError:
         return False
 
@@ -343,8 +342,7 @@ def write_end(truth):
     truth.write(f"{time.monotonic_ns()}\n")
     truth.flush()
     if TURN:
-        with contextlib.suppress(FileNotFoundError):
-            os.rmdir(TURN)
+        os.unlink(TURN)
 
 
 def rest(events, seconds):

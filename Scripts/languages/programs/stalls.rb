@@ -1,5 +1,5 @@
 # Stalls with a known function and line: stalls.rb SCENARIO ROUNDS TRUTH LEAD. A loop waits between the stalls, and LEAD seconds before the first. Writes
-# the start and end of each stall to TRUTH. TURN: a folder that exists while a program stalls; programs that run at the same time stall one after another.
+# the start and end of each stall to TRUTH. TURN: a hard link to the TRUTH of the program that stalls; programs that run at the same time stall one after another.
 require "digest"
 require "fiddle"
 require "json"
@@ -231,7 +231,7 @@ REST_SECONDS = 0.02
 TURN = ENV["TURN"]
 
 def takes_turn
-  !TURN || Dir.mkdir(TURN).zero?
+  !TURN || File.link(ARGV[2], TURN).zero?
 rescue Errno::EEXIST
   false
 end
@@ -243,7 +243,7 @@ def stall(name, listener, file)
   STALLS[name].call
   file.puts "#{start} #{Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)}"
   file.flush
-  Dir.rmdir TURN if TURN && File.exist?(TURN)
+  File.unlink TURN if TURN
   listener.accept.close
   client.close
 end
