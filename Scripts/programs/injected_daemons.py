@@ -1,6 +1,7 @@
-"""Daemons whose handlers are blocked by a preloaded library: proxies, chat, virtual machines, logs, games, web and mail servers in C, C++ and Perl."""
+"""Daemons whose handlers are blocked by a preloaded library: proxies, chat, virtual machines, logs, games, web and mail servers in C, C++, Perl and Nim."""
 import socket
 import subprocess
+import sys
 
 from harness import free_port
 from injected import Injected
@@ -205,7 +206,8 @@ class Nim(Injected):
     def prepare(cls, folder):
         super().prepare(folder)
         Nim.binary = folder / "nim-server"
-        subprocess.run(["nim", "compile", "--hints:off", f"--nimcache:{folder / 'nim'}", f"--out:{Nim.binary}", APPS / "web.nim"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        compiler = ["nim", "compile", "--hints:off", "--warnings:off", f"--nimcache:{folder / 'nim'}", f"--out:{Nim.binary}", APPS / "web.nim"]
+        subprocess.run(compiler, check=True, stdout=sys.stderr)
 
     def command(self):
         return [self.binary, str(self.port)]
