@@ -5,7 +5,7 @@ import LagMonitorConcurrency
 import TestSupport
 
 /// Single threads of the pools of a separate process, while the others are free.
-struct Jobs {
+struct Jobs: Sendable {
     private let sink = MemorySink()
     private let monitor: StallMonitor
 
@@ -55,13 +55,16 @@ struct Jobs {
     /// One task, five times: each is a separate stall. (The task that awaits it may raise its priority, so it is on one pool or
     /// the other.)
     private func checkBlocked() async throws {
-        let lengths = await Task.detached { [monitor] in
+        let lengths = try await Task.detached {
             var lengths: [Double] = []
-            for _ in 0..<5 {
-                let begun = MonotonicTime.now
-                blockInSleep(StallSearch(monitor))
-                lengths.append((MonotonicTime.now - begun) / .milliseconds(1))
-                try? await Task.sleep(for: .milliseconds(60))
+            for number in 1...5 {
+                var length = 0.0
+                try await expect(number, "blocked \(number) times") { search in
+                    let begun = MonotonicTime.now
+                    blockInSleep(search)
+                    length = (MonotonicTime.now - begun) / .milliseconds(1)
+                }
+                lengths.append(length)
             }
             return lengths
         }.value
@@ -76,48 +79,70 @@ struct Jobs {
     }
 
     private func checkKinds() async throws {
-        await Task.detached(priority: .high) { [monitor] in
-            let search = StallSearch(monitor)
-            repeat { computeForLong(until: MonotonicTime.now + .milliseconds(400)) } while !search.isOver
-        }.value
-        check(try await expect(6, "computing")[5], "compute", nil, in: "pool.")
-        let semaphore = DispatchSemaphore(value: 0)
-        let search = StallSearch(monitor)
-        DispatchQueue(label: "late").async {
-            blockInSleep(search)
-            semaphore.signal()
+        let computing = try await expect(6, "computing") { search in
+            await Task.detached(priority: .high) {
+                repeat { computeForLong(until: MonotonicTime.now + .milliseconds(400)) } while !search.isOver
+            }.value
         }
-        await Task.detached { waitForDownload(semaphore) }.value
-        check(try await expect(7, "waiting for a semaphore")[6], "waitForDownload", "lock", in: "pool.")
+        check(computing[5], "compute", nil, in: "pool.")
+        let waiting = try await expect(7, "waiting for a semaphore") { search in
+            let semaphore = DispatchSemaphore(value: 0)
+            DispatchQueue(label: "late").async {
+                blockInSleep(search)
+                semaphore.signal()
+            }
+            await Task.detached { waitForDownload(semaphore) }.value
+        }
+        check(waiting[6], "waitForDownload", "lock", in: "pool.")
         // On an actor: its thread is a thread of the pool too.
-        await Ledger().balance(monitor)
-        check(try await expect(8, "on an actor")[7], "blockInSleep", "syscall", in: "pool.")
+        let acting = try await expect(8, "on an actor") { await Ledger().balance($0) }
+        check(acting[7], "blockInSleep", "syscall", in: "pool.")
     }
 
     /// A queue that cannot be pinged.
     private func checkQueue() async throws {
         try monitor.watch(DispatchThreads(), rules: .jobs)
-        let queue = DispatchQueue(label: "private")
-        let search = StallSearch(monitor)
-        queue.async { blockInSleep(search) }
-        check(try await expect(9, "a private queue")[8], "blockInSleep", "syscall", in: "queues")
+        let records = try await expect(9, "a private queue") { search in
+            await withCheckedContinuation { blocked in
+                DispatchQueue(label: "private").async {
+                    blockInSleep(search)
+                    blocked.resume()
+                }
+            }
+        }
+        check(records[8], "blockInSleep", "syscall", in: "queues")
+    }
+
+    /// One stall more, of `work`. On a busy machine, its search may end with a stall of the machine.
+    @discardableResult
+    private func expect(_ count: Int, _ what: String, of work: (StallSearch) async -> Void) async throws -> [[String: Any]] {
+        for _ in Attempts(what) {
+            await work(StallSearch(monitor))
+            if try await hasStalls(count) { break }
+        }
+        return try await expect(count, what)
     }
 
     @discardableResult
     private func expect(_ count: Int, _ what: String) async throws -> [[String: Any]] {
-        // Without blocking, and computing only for new records: this also runs on a thread of the pool.
-        var read = -1
-        for _ in 0..<15_000 {
-            let lines = sink.lines.count
-            if lines != read, stalls.count >= count { break }
-            read = lines
-            try await Task.sleep(for: .milliseconds(2))
-        }
+        _ = try await hasStalls(count)
         // A superfluous one would come late.
         try await Task.sleep(for: .milliseconds(300))
         let records = stalls
         guard records.count == count else { fail("\(what): \(records.count) records, not \(count): \(sink.lines)") }
         return records
+    }
+
+    /// Waits for them, without blocking, and computing only for new records: this also runs on a thread of the pool.
+    private func hasStalls(_ count: Int) async throws -> Bool {
+        var read = -1
+        for _ in 0..<5000 {
+            let lines = sink.lines.count
+            if lines != read, stalls.count >= count { return true }
+            read = lines
+            try await Task.sleep(for: .milliseconds(2))
+        }
+        return false
     }
 
     private func check(_ record: [String: Any], _ culprit: String, _ cause: String?, in loop: String) {
@@ -148,7 +173,7 @@ struct Jobs {
 }
 
 private actor Ledger {
-    func balance(_ monitor: StallMonitor) { blockInSleep(StallSearch(monitor)) }
+    func balance(_ search: StallSearch) { blockInSleep(search) }
 }
 
 /// - Parameter search: it blocks until this is over.

@@ -41,7 +41,7 @@ final class CollectedStalls: Sendable {
     /// The stall of work that calls ``blockHere()``, and lasts until it is found; nil if it is not. On a busy machine, other work
     /// of the program stalls, too: if only that was found, the work is repeated.
     func record(of work: @Sendable () async throws -> Void, by monitor: StallMonitor) async throws -> StallRecord? {
-        for _ in 0..<5 {
+        for _ in Attempts("a stall in blockHere") {
             let before = count
             presentSearch.withLock { $0 = StallSearch(monitor) }
             try await work()
