@@ -82,8 +82,10 @@ loop_thread *loop_claim_slot(loop_thread *thread, uint32_t state, int32_t object
         return NULL;
     }
     thread->index = (uint32_t)index;
+    clb_loop_table_slot *slot = clb_loop_table_slot_at(loop_table, thread->index);
+    slot->claimed_ns = thread->other_ns;
     // lagmond reads the rest (name, stack) from the kernel, because a program in a sandbox may not be allowed to query it.
-    __atomic_store_n(&clb_loop_table_slot_at(loop_table, thread->index)->tid, (int32_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
+    __atomic_store_n(&slot->tid, (int32_t)syscall(SYS_gettid), __ATOMIC_RELAXED);
     // This comes first: once the place is set, a signal handler's wait counts as the loop's too.
     thread->beacon = clb_loop_table_beacon(loop_table, thread->index);
     if (state == CLB_SLOT_LIVE) write_place(thread, object, rank, address, sp);
@@ -173,12 +175,7 @@ static loop_thread *handle_other_place(
     int is_further_out = may_last && rank >= thread->rank && thread->rank != LOOP_RANK_EPOLL && sp > thread->place.sp;
     int has_left = is_further_out && !loop_is_interpreter && !thread->is_serving;
     if (has_left && rank != LOOP_RANK_EPOLL) return loop_change_place(thread, object, rank, address, sp);
-    if (thread->outer.sp != 0 && object == thread->outer_object
-        && (object != LOOP_OTHER_OBJECT || loop_is_at(&thread->outer, address, sp)
-            || loop_is_called_otherwise(&thread->outer, object, address, sp))) {
-        // The loop within a handler is over.
-        return loop_change_place(thread, object, rank, address, sp);
-    }
+    if (loop_is_back(thread, object, address, sp)) return loop_return(thread, object, rank, address, sp);
     int is_moved = may_last && rank == thread->rank && thread->object == object && loop_is_called_otherwise(&thread->place, object, address, sp);
     if (is_moved && loop_count_moved(thread, sp) >= LOOP_FEW_SET_WAITS) return loop_change_place(thread, object, rank, address, sp);
     thread->is_moved = is_moved;
@@ -199,6 +196,7 @@ static loop_thread *handle_other_place(
         loop_change_place(thread, object, rank, address, sp);
         thread->outer = outer;
         thread->outer_object = outer_object;
+        thread->outer_ns = 0;
         return thread;
     }
     __atomic_store_n(&slot->inner_waits, slot->inner_waits + 1, __ATOMIC_RELAXED);
@@ -221,7 +219,6 @@ static int is_loop(loop_thread *thread, int32_t waits) {
 
 // The claimed candidate is now a loop. Called before the rest that ends its work, so that an observer of the rest sees a loop.
 static loop_thread *confirm(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
-    thread->start.sp = 0;
     write_place(thread, object, rank, address, sp);
     clb_loop_table_change(loop_table, thread->index, thread->claim, CLB_SLOT_LIVE);
     thread->claim = clb_claim_with_state(thread->claim, CLB_SLOT_LIVE);
@@ -236,7 +233,6 @@ static loop_thread *handle_candidate(
     int is_claimed = thread->claim != 0;
     if (is_loop(thread, waits)) {
         if (is_claimed) return confirm(thread, object, rank, address, sp);
-        thread->start.sp = 0;
         return loop_claim_slot(thread, CLB_SLOT_LIVE, object, rank, address, sp);
     }
     if (is_claimed && waits > 0) {
@@ -279,7 +275,7 @@ __attribute__((noinline)) loop_thread *loop_consider(
         if (loop_leave_start(thread, object, rank, address, sp, purpose)) return thread;
         return handle_other_place(thread, object, rank, address, sp, purpose);
     }
-    if (loop_is_back_at_start(thread, object, rank, address, sp)) return loop_return_to_start(thread, object, rank, address, sp);
+    if (loop_is_back(thread, object, address, sp)) return loop_return(thread, object, rank, address, sp);
     // A wait that cannot last does not prove a loop by itself. But a loop with work at each iteration (libuv with pending immediates) repeatedly waits
     // with timeout 0 at its place, and waits for long only when idle: at the place of an earlier lasting wait, they count.
     if (purpose == LOOP_FOR_NOTHING && !is_other(thread, object, rank, address, sp)) {

@@ -29,7 +29,6 @@ enum {
     LOOP_OTHER_WAITS = 32,    // at another place, with no wait at the loop's own for LOOP_GONE_MS:
     LOOP_GONE_MS = 5000,      // the other place is the loop now
     LOOP_LIKELIER_MS = 1000,  // the same, if the other object has a higher rank
-    LOOP_START_MS = 5000,     // all waits of a start are within this time
     LOOP_RETRY_WAITS = 1024,  // after a claim that found no free slot
     LOOP_FUNCTION_BYTES = 4096,
     LOOP_CALL_BYTES = 128,    // more than one C function's frame, less than one nested call of the interpreter
@@ -85,12 +84,9 @@ typedef struct loop_thread {
     uint64_t moved_word;  // the beacon's word then,
     int32_t moved_waits;  // and their number in a row
     int32_t is_moved;     // the last wait that was not the loop's was one of those
-    loop_place outer;     // of the loop within which the current one runs; sp is 0 if there is none
+    loop_place outer;     // of the loop within which the current one, or the candidate, runs; sp is 0 if there is none
     int32_t outer_object;
-    loop_place start;     // of a loop that was left for a candidate on epoll, and may have been a start's; sp is 0 if there is none
-    uint64_t start_ns;    // when its first wait was
-    int32_t start_object;
-    int32_t start_rank;
+    uint64_t outer_ns;    // when its first wait was, if it may have been a start's; otherwise 0
     int32_t made;         // the instance that the thread has created last, while its loop is on one,
     int32_t made_for_one; // how many in a row were used for one wait each,
     uint64_t made_waits;  // and the beacon's sequence when it was created
@@ -166,9 +162,10 @@ void loop_begin_candidate(loop_thread *thread, int32_t object, int rank, uint64_
 
 // If the thread's loop may have been its start's, and this wait is on an epoll instance: the wait is a candidate's from now on.
 int loop_leave_start(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp, int purpose);
-// Whether this wait is that of the loop that was left: it was not a start's.
-int loop_is_back_at_start(const loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp);
-loop_thread *loop_return_to_start(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp);
+// Whether this wait is that of the loop within which the current one, or the candidate, runs.
+int loop_is_back(const loop_thread *thread, int32_t object, uint64_t address, uint64_t sp);
+// That wait is the thread's loop again.
+loop_thread *loop_return(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp);
 // The process has created another instance.
 void loop_record_instance(int32_t object);
 

@@ -20,13 +20,18 @@ static int is_older(int32_t object, int32_t other) {
     return order != 0 && others != 0 && order < others;
 }
 
+// Whether all waits of the loop were within the time of a start's.
+static int is_young(const loop_thread *thread) {
+    uint64_t last_ns = __atomic_load_n(&thread->beacon->callout_ns, __ATOMIC_RELAXED);
+    return (int64_t)(last_ns - thread->other_ns) < (int64_t)CLB_START_MS * 1000000;
+}
+
 // Whether all waits of the loop may have been a start's. Of two instances the older one is the program's: what waits for a child within a call
 // (`execSync` of node) creates its own.
 static int may_be_start(const loop_thread *thread, int32_t object) {
     if (thread->outer.sp != 0 || thread->is_serving) return 0;
     if (thread->object != LOOP_OTHER_OBJECT && !is_older(object, thread->object)) return 0;
-    uint64_t last_ns = __atomic_load_n(&thread->beacon->callout_ns, __ATOMIC_RELAXED);
-    return (int64_t)(last_ns - thread->other_ns) < (int64_t)LOOP_START_MS * 1000000;
+    return is_young(thread);
 }
 
 // The candidate gets its own claim: the same stalls are found as without the start. If a young loop's handler waits on an instance, that stall is
@@ -42,10 +47,9 @@ int loop_leave_start(loop_thread *thread, int32_t object, int rank, uint64_t add
     else loop_end_claim(beacon, index, claim, CLB_SLOT_WITHDRAWN);
     errno = saved;
     if (claimed == NULL) return 0;
-    thread->start = thread->place;
-    thread->start_object = thread->object;
-    thread->start_rank = thread->rank;
-    thread->start_ns = thread->other_ns;
+    thread->outer = thread->place;
+    thread->outer_object = thread->object;
+    thread->outer_ns = thread->other_ns;
     thread->place.sp = 0;
     thread->object = LOOP_OTHER_OBJECT;
     loop_begin_candidate(thread, object, rank, address, sp);
@@ -54,20 +58,36 @@ int loop_leave_start(loop_thread *thread, int32_t object, int rank, uint64_t add
     return 1;
 }
 
-int loop_is_back_at_start(const loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
-    return thread->start.sp != 0 && object == thread->start_object
-        && (object != LOOP_OTHER_OBJECT || loop_is_made_at(&thread->start, thread->start_rank, rank, address, sp)
-            || loop_is_called_otherwise(&thread->start, object, address, sp));
+// Whether it is known which of two places is the loop's: the thread has waited there for longer than a start, and not at the other one.
+static int is_settled(const loop_thread *thread) {
+    return thread->outer_ns != 0 && clb_claim_state(thread->claim) == CLB_SLOT_LIVE && !is_young(thread);
 }
 
-loop_thread *loop_return_to_start(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
+int loop_is_back(const loop_thread *thread, int32_t object, uint64_t address, uint64_t sp) {
+    if (thread->outer.sp == 0 || object != thread->outer_object || is_settled(thread)) return 0;
+    return object != LOOP_OTHER_OBJECT || loop_is_at(&thread->outer, address, sp) || loop_is_called_otherwise(&thread->outer, object, address, sp);
+}
+
+// A place in poll or select before the first wait on an instance is a start's or the loop's, and then the instance is a handler's. The start and the
+// handlers of a loop on an instance may wait at one place, too (CPython's `subprocess.run`: calls of its language are not on the C stack). So the
+// thread rests at both, until it has waited at one of them for longer than a start.
+static loop_thread *swap_places(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
+    loop_place place = thread->place;
+    int32_t left = thread->object;
+    loop_change_place(thread, object, rank, address, sp);
+    if (thread->outer_ns == 0) return thread;
+    thread->outer = place;
+    thread->outer_object = left;
+    thread->other_ns = clb_now_ns();
+    return thread;
+}
+
+loop_thread *loop_return(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
+    if (clb_claim_state(thread->claim) == CLB_SLOT_LIVE) return swap_places(thread, object, rank, address, sp);
     int saved = errno;
     if (thread->claim != 0) loop_withdraw(thread);
-    thread->start.sp = 0;
-    thread->other_ns = thread->start_ns;
-    // Another call of its function may wait for fewer.
-    if (rank < thread->start_rank) address = thread->start.address;
-    if (rank < thread->start_rank) rank = thread->start_rank;
+    thread->outer.sp = 0;
+    thread->other_ns = thread->outer_ns;
     loop_thread *result = loop_claim_slot(thread, CLB_SLOT_LIVE, object, rank, address, sp);
     errno = saved;
     return result;

@@ -36,8 +36,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     /// less time before its first accept.
     private static let confirmingNanoseconds: UInt64 = 1_000_000_000
 
-    /// All waits of a start are within this time.
-    private static let startNanoseconds: UInt64 = 5_000_000_000
+    private static let startNanoseconds = UInt64(CLB_START_MS) * 1_000_000
 
     /// - Parameter process: the loop's process.
     init(

@@ -62,6 +62,9 @@ enum {
     CLB_SLOT_WITHDRAWN = 7,    // like ENDED, and nothing of it counts
 };
 
+// All waits of a program's start at one place are within this time.
+enum { CLB_START_MS = 5000 };
+
 // The writer of the slot.
 enum {
     CLB_LOOP_FROM_PRELOAD = 1,    // the preloaded library: only knows when the loop is idle
@@ -73,7 +76,7 @@ typedef struct clb_loop_table_slot {
     int32_t pid;           // the process's own view: differs inside a pid namespace, where clr_mapping_owner refuses it
     int32_t tid;
     int32_t wait_object;   // its epoll instance's descriptor plus one; 0: it waits otherwise; negative: it creates one for each wait
-    uint64_t claimed_ns;   // CLOCK_MONOTONIC: a process that began later is a different one
+    uint64_t claimed_ns;   // CLOCK_MONOTONIC; if it is known by its waits, of the first one: a process that began later is a different one
     uint64_t wait_return;  // the wait that makes the loop: its return address and the stack pointer after its return
     uint64_t wait_sp;      // (of a monitor's loop: 0, and somewhere in its thread's stack)
     uint64_t served_word;  // the beacon's word of work in which the thread serves an accepted connection; not used for other work

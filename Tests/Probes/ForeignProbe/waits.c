@@ -597,13 +597,13 @@ int run_waits(int count, char **arguments) {
         say("looped");
         await_line();
     } else if (strcmp(name, "returns") == 0) {
-        // A young loop on poll whose handler waits once on an instance.
+        // A young loop on poll whose handler waits on an instance, once or so many times.
         deeper_loop(12, 1);
         say("started");
         await_line();
         const char *outer = call;
         call = "epoll_wait";
-        wait_once(1);
+        loop(count > 3 ? atoi(arguments[3]) : 1, count > 4 ? atoi(arguments[4]) : 1);
         call = outer;
         deeper_loop(1, 1);
         say("looped");

@@ -34,9 +34,38 @@ struct StartTests {
         let loop = try #require(probe.table.live.first)
         #expect(loop.wait_sp == first.wait_sp && loop.changes == 0)
         #expect(probe.table.loops.count == 3 && probe.table.loops.count(where: \.isWithdrawn) == 2)
+        // It is not younger than before.
+        #expect(loop.claimed_ns <= first.claimed_ns)
         let sequence = probe.table.sequence(of: loop)
         try probe.next("looped")
         #expect(probe.table.live.first?.claim == loop.claim && probe.table.sequence(of: loop) == sequence + 4)
+        try probe.expectEnd()
+    }
+
+    /// So many waits make the instance the loop's.
+    @Test func `a young loop whose handler waited on an instance several times is a loop again at its next wait`() throws {
+        let probe = try WatchedProbe("returns", "set poll", "9")
+        try probe.word("started")
+        let first = try #require(probe.table.live.first)
+        try probe.next("looped")
+        let loop = try #require(probe.table.live.first)
+        #expect(loop.wait_sp == first.wait_sp && loop.changes == 1)
+        #expect(loop.claimed_ns <= first.claimed_ns)
+        let sequence = probe.table.sequence(of: loop)
+        try probe.next("looped")
+        #expect(probe.table.live.first?.claim == loop.claim && probe.table.sequence(of: loop) == sequence + 4)
+        try probe.expectEnd()
+    }
+
+    /// A handler may wait where the start waited: in CPython, calls of its language are not on the C stack. 12 waits of 500 ms.
+    @Test func `a handler's wait at the place of a start is not taken for the loop's`() throws {
+        let probe = try WatchedProbe("returns", "set poll", "12", "500")
+        try probe.word("started")
+        let start = try #require(probe.table.live.first)
+        try probe.next("looped")
+        let loop = try #require(probe.table.live.first)
+        #expect(loop.wait_sp > start.wait_sp && loop.changes == 0 && loop.inner_waits == 1)
+        try probe.next("looped")
         try probe.expectEnd()
     }
 
