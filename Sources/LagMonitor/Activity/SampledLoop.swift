@@ -51,7 +51,8 @@ package struct SampledStretches: Sendable, Equatable {
     /// Updates the bounds of the present one's beginning; its likely time stays.
     /// - Parameters:
     ///   - time: when it most likely began, if that is known to be earlier.
-    ///   - gap: until when it was last possible that it turned unseen, as far as the bounds do not show that; 0: never.
+    ///   - gap: the time of the last sample before which it may have iterated unseen, in nanoseconds, as far as the bounds do not
+    ///     show that; 0: none.
     package mutating func refine(_ began: TimeBounds, mayHaveBegun time: UInt64?, gap: UInt64) {
         guard let present, began.likely == present.began.likely else { return }
         let provedSince = max(present.provedSince, max(began.latest, gap))

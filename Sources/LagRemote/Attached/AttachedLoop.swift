@@ -123,8 +123,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         let wasAtWork = finder.isAtWork
         publish(finder.observe(observation, at: now, seen: seen, isHandlers: isInner, withHeld(outcome, trace, at: now)))
         let hasSlept = isAsleep && last.wasAsleep && !finder.hasMoved
-        // If another of our threads had stopped it for its stack, nothing is known: other samples must prove it.
-        if outcome != .refused || hasSlept { coverage.record(wasWatched && outcome == .nothing || hasSlept, at: seen) }
+        coverage.record(outcome == .refused && !hasSlept ? nil : wasWatched && outcome == .nothing || hasSlept, at: seen)
         if wasAtWork, finder.isAtWork {
             // The count includes the waits of handlers. If timestamps were lost in a full ring, it is more reliable.
             if isStamped, let trace, trace.firstPass != nil || trace.hasLastPass {

@@ -12,16 +12,21 @@ final class TurnCoverage: Sendable {
     /// When the last sample without coverage of the time before it was taken, and the last sample of all.
     private let gapNanoseconds = Atomic<UInt64>(0)
     private let sampledNanoseconds = Atomic<UInt64>(0)
+    /// Like the first, but samples about which nothing is known count as well.
+    private let unprovedNanoseconds = Atomic<UInt64>(0)
     private let askedNanoseconds = Atomic<UInt64>(0)
 
-    /// - Parameter isComplete: whether it was watched for iterations, or slept, all the time since the previous sample.
-    func record(_ isComplete: Bool, at now: UInt64) {
+    /// - Parameter isComplete: whether it was watched for iterations, or slept, all the time since the previous sample. Nil: not
+    ///   known, because it could not be stopped. If another of our threads had stopped it for its stack, other samples prove it.
+    func record(_ isComplete: Bool?, at now: UInt64) {
+        if isComplete != true { unprovedNanoseconds.store(now, ordering: .relaxed) }
+        guard let isComplete else { return }
         if !isComplete { gapNanoseconds.store(now, ordering: .relaxed) }
         sampledNanoseconds.store(now, ordering: .releasing)
     }
 
-    /// The time of the last sample of which the time before is not covered; 0: there is none.
-    var lastGap: UInt64 { gapNanoseconds.load(ordering: .relaxed) }
+    /// The time, in nanoseconds, of the last sample before which the loop may have iterated unseen; 0: there is none.
+    var lastGap: UInt64 { unprovedNanoseconds.load(ordering: .relaxed) }
 
     /// Whether proofs are requested, so that watching for iterations is worth its cost for the thread.
     var isWanted: Bool { askedNanoseconds.load(ordering: .relaxed) != 0 }

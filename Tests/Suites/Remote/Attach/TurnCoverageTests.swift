@@ -20,6 +20,20 @@ struct TurnCoverageTests {
         #expect(!coverage.isComplete(at: 40))
     }
 
+    /// A debugger traces the thread, or another of our threads has stopped it.
+    @Test func `a sample about which nothing is known does not prove that the loop did not iterate`() {
+        let coverage = TurnCoverage()
+        coverage.record(false, at: 5)
+        _ = coverage.isComplete(at: 10)
+        coverage.record(nil, at: 12)
+        #expect(coverage.lastGap == 12)
+        coverage.record(true, at: 15)
+        // For an action, other samples count.
+        #expect(coverage.lastGap == 12 && coverage.isComplete(at: 20))
+        coverage.record(false, at: 25)
+        #expect(coverage.lastGap == 25)
+    }
+
     @Test func `a stopped sampler proves nothing`() {
         let coverage = TurnCoverage()
         for time in UInt64(1)...3 {
