@@ -22,7 +22,7 @@ struct LibrarySearch {
         guard !found.contains(library), search.isDue() else { return found.contains(library) }
         if let modules = ModuleMap(process: process) {
             modules.refresh()
-            let names = ProcessImage(modules, RemoteMemory(process: process)).modules.map(\.name)
+            let names = modules.present.compactMap { index, _ in modules.module(at: index)?.baseName }
             found = Set(Library.allCases.filter { library in names.contains { $0.hasPrefix(library.rawValue) } })
         }
         if !found.contains(library) { search.wasInVain() }

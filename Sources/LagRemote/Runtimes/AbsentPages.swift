@@ -3,6 +3,7 @@ internal import CLagLinux
 internal import LagDetection
 internal import LagModel
 internal import LagMonitor
+internal import Synchronization
 
 /// Reads memory of another process whose pages are not in its page tables, in a separate thread.
 ///
@@ -10,11 +11,12 @@ internal import LagMonitor
 /// it with a time limit. So that thread waits for it, and the caller waits for the thread, for a limited time. Until the thread
 /// has an answer, further reads of such pages fail immediately.
 ///
-/// One for a process. The thread starts at the first read, which is rare: mostly the process itself has touched what is read.
+/// One for each ``RemoteMemory``. The thread starts at the first read, which is rare: mostly the process itself has touched what
+/// is read.
 final class AbsentPages: Sendable {
     /// The maximum for one read.
     static let maximumBytes = 64 * 1024
-    /// More than a disk takes, or a thread that waits for a processor; the watchdog waits this long once.
+    /// Of one read: more than a disk takes, or a thread that waits for a processor.
     static let waitNanoseconds: UInt64 = 100_000_000
     private static let endNanoseconds: UInt64 = 10_000_000
 
@@ -68,15 +70,11 @@ final class AbsentPages: Sendable {
 // Unchecked: the request and the buffer belong to the thread from `wanted` to `answered`, and to the caller, behind a lock,
 // otherwise; both semaphores order memory.
 private final class Reader: @unchecked Sendable {
-    private enum Request {
-        case bytes(process: Int32, address: UInt64, count: Int)
-        case end
-    }
-
     private let wanted = WakeSemaphore()
     let answered = WakeSemaphore()
     private let buffer: UnsafeMutableRawPointer
-    private var request = Request.end
+    private var request: (process: Int32, address: UInt64, count: Int) = (0, 0, 0)
+    private let isEnded = Atomic(false)
     private var got = 0
     private var thread: WorkerThread?
 
@@ -92,21 +90,21 @@ private final class Reader: @unchecked Sendable {
     deinit { cll_memory_unmap(buffer, AbsentPages.maximumBytes) }
 
     private func run() {
-        while wanted.wait(until: .max), case .bytes(let process, let address, let count) = request {
-            got = cll_memory_read(process, address, buffer, count)
+        while wanted.wait(until: .max), !isEnded.load(ordering: .relaxed) {
+            got = cll_memory_read(request.process, request.address, buffer, request.count)
             answered.post()
         }
     }
 
     /// Ends the thread, as soon as it has an answer.
     func end(until deadline: UInt64) {
-        request = .end
+        isEnded.store(true, ordering: .relaxed)
         wanted.post()
         _ = thread?.join(until: deadline)
     }
 
     func request(_ process: Int32, _ address: UInt64, _ count: Int) {
-        request = .bytes(process: process, address: address, count: count)
+        request = (process, address, count)
         wanted.post()
     }
 
