@@ -23,11 +23,16 @@ static void clr_add(clr_wait_object *object, pid_t pid, int descriptor, int even
     object->waited[object->count++] = (clr_waited){.descriptor = descriptor, .events = events, .identity = clr_identity(link, length)};
 }
 
+// False also if a page is absent: the process itself (`userfaultfd`) or a file system in user space may have to provide it, and never do so.
+static int clr_read_argument(pid_t pid, uint64_t address, void *buffer, size_t size) {
+    return cll_memory_ready_bytes(pid, address, size) == size && cll_memory_read(pid, address, buffer, size) == size;
+}
+
 static int clr_read_poll(pid_t pid, const cll_thread_syscall *call, clr_wait_object *object) {
     struct pollfd entries[CLR_WAITED_MAX];
     uint64_t total = call->arguments[1];
     size_t count = total < CLR_WAITED_MAX ? (size_t)total : CLR_WAITED_MAX;
-    if (count > 0 && cll_memory_read(pid, call->arguments[0], entries, count * sizeof(entries[0])) != count * sizeof(entries[0])) return 0;
+    if (count > 0 && !clr_read_argument(pid, call->arguments[0], entries, count * sizeof(entries[0]))) return 0;
     object->is_complete = total == count;
     for (size_t index = 0; index < count; index++) {
         // Negative ones are ignored (poll(2)).
@@ -45,7 +50,7 @@ static int clr_read_select(pid_t pid, const cll_thread_syscall *call, clr_wait_o
     memset(sets, 0, sizeof(sets));
     for (int set = 0; set < 3; set++) {
         uint64_t address = call->arguments[1 + set];
-        if (address != 0 && words > 0 && cll_memory_read(pid, address, sets[set], words * 8) != words * 8) return 0;
+        if (address != 0 && words > 0 && !clr_read_argument(pid, address, sets[set], words * 8)) return 0;
     }
     object->is_complete = total <= 1024;
     for (size_t word = 0; word < words; word++) {

@@ -6,7 +6,7 @@ internal import CLagLinux
 /// Reading it takes one small file of `/proc`, without allocation. Any thread.
 package struct ProgramImage: Sendable, Hashable {
     /// 0: the kernel does not show it.
-    let firstStack: UInt64
+    var firstStack: UInt64
 
     /// Nil: the process has exited.
     package init?(of process: Int32) {
@@ -23,5 +23,16 @@ package struct ProgramImage: Sendable, Hashable {
     func mayBe(_ other: ProgramImage?) -> Bool {
         guard let other, other.isKnown, isKnown else { return true }
         return other == self
+    }
+
+    /// Whether the process may still run that program.
+    /// - Parameter image: becomes known as soon as the kernel shows it, which it does not within an exec.
+    static func isSame(_ image: inout ProgramImage?, in process: Int32) -> Bool { isSame(&image, ProgramImage(of: process)) }
+
+    /// The same for a program that was read.
+    static func isSame(_ image: inout ProgramImage?, _ present: ProgramImage?) -> Bool {
+        guard image?.mayBe(present) ?? true else { return false }
+        if image?.isKnown != true { image = present }
+        return true
     }
 }

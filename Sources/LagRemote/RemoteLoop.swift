@@ -16,8 +16,9 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     private let claimedNanoseconds: UInt64
     private let index: UInt32
     private let table: SharedLoopTable
-    private let examiner: LoopExaminer
+    let examiner: LoopExaminer
     private let wasConfirmed = Atomic<Bool>(false)
+    private let wasProved = Atomic<Bool>(false)
     private let quiet = Atomic<UInt64>(.max)
     /// The beacon's word of the last stretch of work in doubt; `.max`: none.
     private let doubtful = Atomic<UInt64>(.max)
@@ -62,11 +63,14 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     /// From its process, or from the kernel for a loop that keeps clients waiting. The first true answer stays, whatever is
     /// written later; query it before the slot is freed.
     package var isConfirmed: Bool {
-        if wasConfirmed.load(ordering: .relaxed) { return true }
+        if isProved || wasConfirmed.load(ordering: .relaxed) { return true }
         guard table.isConfirmed(claim, at: index) else { return false }
         wasConfirmed.store(true, ordering: .relaxed)
         return true
     }
+
+    /// Whether the kernel has shown that it is a loop, whatever its process publishes.
+    var isProved: Bool { wasProved.load(ordering: .relaxed) }
 
     /// Nil for a mode that was created in the loop's process after the watch began, or whose name did not fit.
     package func modeName(_ number: UInt32) -> String? {
@@ -99,8 +103,10 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
         let word = clb_beacon_word(beacon.raw)
         let isServing = table.isServing(at: index)
         if isServing { examiner.recordService(stretch: word) }
+        let place = table.waitPlace(at: index)
+        if let epoll = place.epoll { examiner.record(epoll: epoll) }
         let found = examiner.examine(
-            limit: recordPlace(),
+            limit: place.stackPointer,
             at: now,
             stretch: word,
             since: clb_beacon_callout_ns(beacon.raw),
@@ -128,7 +134,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
             servedWord.store(word, ordering: .relaxed)
         }
         guard now.saturatingDifference(servedNanoseconds.load(ordering: .relaxed)) >= Self.confirmingNanoseconds else { return }
-        if proof(at: now).isLoop { wasConfirmed.store(true, ordering: .relaxed) }
+        if proof(at: now)?.isLoop == true { wasProved.store(true, ordering: .relaxed) }
     }
 
     package var isDoubtful: Bool {
@@ -141,9 +147,11 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     package var quietWord: UInt64 { quiet.load(ordering: .relaxed) }
     package var waitsForTimeAlone: Bool { examiner.waitsForTimeAlone }
 
-    package func proof(at now: UInt64) -> LoopProof {
-        examiner.proof(
-            limit: recordPlace(),
+    package func proof(at now: UInt64) -> LoopProof? {
+        let place = table.waitPlace(at: index)
+        return examiner.proof(
+            limit: place.stackPointer,
+            epoll: place.epoll,
             at: now,
             stretch: clb_beacon_word(beacon.raw),
             since: clb_beacon_callout_ns(beacon.raw),
@@ -183,11 +191,4 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     package var waits: PublishedWaits { isFromMonitor ? .rests : .turns }
 
     package func countSleeps() -> UInt64? { thread.sleeps }
-
-    /// - Returns: the stack pointer of the function that waits.
-    private func recordPlace() -> UInt64 {
-        let place = table.waitPlace(at: index)
-        if let epoll = place.epoll { examiner.record(epoll: epoll) }
-        return place.stackPointer
-    }
 }

@@ -101,10 +101,10 @@ extension SharedLoopTableWatch {
 
     /// A thread that has only waited for time runs no loop. This shows once its wait has been read.
     private func count(_ watched: SharedLoopTableSlot.WatchedLoop) {
-        count(watched, watched.isConfirmed && !watched.loop.waitsForTimeAlone)
+        setCounted(watched, watched.isConfirmed && !watched.loop.waitsForTimeAlone)
     }
 
-    private func count(_ watched: SharedLoopTableSlot.WatchedLoop, _ isCounted: Bool) {
+    private func setCounted(_ watched: SharedLoopTableSlot.WatchedLoop, _ isCounted: Bool) {
         guard isCounted != watched.isCounted else { return }
         watched.isCounted = isCounted
         if isCounted {
@@ -210,8 +210,10 @@ extension SharedLoopTableWatch {
 
     private func forget(_ loop: SharedLoopTable.Loop) {
         recordConfirmation(at: loop.index)
-        // What was taken for a loop may have been its thread's start.
-        if loop.isWithdrawn, let watched = slots[loop.index]?.watched, watched.loop.claim == loop.claim { count(watched, false) }
+        // What was taken for a loop may have been its thread's start, unless the kernel has shown a loop.
+        if loop.isWithdrawn, let watched = slots[loop.index]?.watched, watched.loop.claim == loop.claim, !watched.loop.isProved {
+            setCounted(watched, false)
+        }
         release(loop.index)
         // An abandoned slot is still written until its own thread frees it.
         if loop.state == .ended { table.free(loop) }

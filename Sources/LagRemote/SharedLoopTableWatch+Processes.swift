@@ -18,7 +18,8 @@ extension SharedLoopTableWatch {
             switch table.owner(of: process, stackPointer: 0) {
             case .found(let owner) where owner.startTicks == watched.startTicks && owner.mapsTable:
                 // The process may have the table as another program, which inherited it as well.
-                if watched.runs(image) { processes[process]?.image = image } else { end(process) }
+                var known = watched.image
+                if ProgramImage.isSame(&known, image) { processes[process]?.image = known } else { end(process) }
             case .unknown: continue
             case .found(let owner):
                 end(process)

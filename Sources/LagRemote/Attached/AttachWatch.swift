@@ -176,10 +176,9 @@ package final class AttachWatch: @unchecked Sendable {
 
     private var isAlive: Bool { handle.isAlive }
 
-    private func isSame(_ image: ProgramImage?) -> Bool { image?.mayBe(ProgramImage(of: process)) ?? true }
-
     /// Runs until the process exits, starts another program, or must no longer be watched.
     private func watchImage(_ image: ProgramImage?) {
+        var image = image
         let timeouts = configuration.preloadRules.callout ?? StallRules.Timeouts()
         let view = KernelSampler(threshold: UInt64(timeouts.threshold.wholeNanoseconds))
         let wake = WakeSemaphore()
@@ -213,7 +212,7 @@ package final class AttachWatch: @unchecked Sendable {
         var rounds = 0
         // The threads whose loops are counted.
         var counted: Set<Int32> = []
-        while !stopping.load(ordering: .acquiring), isAlive, isSame(image) {
+        while !stopping.load(ordering: .acquiring), isAlive, ProgramImage.isSame(&image, in: process) {
             let call = probe.present
             let begun = clb_now_ns()
             for loop in search.scan() { begin(loop, monitor, view, &search) }

@@ -28,7 +28,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     private var results = clr_wait_results()
     private var contents: UInt64 = 0
     /// The program of the process when the loop was found.
-    private let image: ProgramImage?
+    private var image: ProgramImage?
     private var samplesAtWork = 0
     private static let samplesPerImageCheck = 4
     private var (isOver, end) = (false, ThreadEnd())
@@ -207,7 +207,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
 
     package var quietWord: UInt64 { quiet.load(ordering: .relaxed) ? clb_beacon_word(beacon.raw) : .max }
 
-    package func proof(at now: UInt64) -> LoopProof {
+    package func proof(at now: UInt64) -> LoopProof? {
         guard coverage.isComplete(at: now) else { return LoopProof(isLoop: false, isWorkPending: false) }
         return examiner.proof(
             limit: limit,
@@ -237,7 +237,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     }
 
     private var isLive: Bool { cll_thread_is_ending(thread.process, thread.tid) == 0 }
-    private var isSameImage: Bool { image?.mayBe(ProgramImage(of: thread.process)) ?? true }
+    private var isSameImage: Bool { ProgramImage.isSame(&image, in: thread.process) }
 
     /// Starts counting the loop's iterations until the next sample, if in doubt. Takes some µs then.
     func probeIterations(at now: UInt64) {

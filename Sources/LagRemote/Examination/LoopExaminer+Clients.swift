@@ -4,7 +4,7 @@ extension LoopExaminer {
     /// Whether the thread was only seen to wait for no descriptor, and is not declared to be a loop. (A loop whose last
     /// descriptor is closed at its end still counts as a loop.)
     var waitsForTimeAlone: Bool {
-        !isDeclared && hasWaitedForTimeAlone.load(ordering: .relaxed)
+        !isDeclared && isTimeAlone.load(ordering: .relaxed)
     }
 
     /// Call it when the process publishes that the thread serves a connection. If a wait with `poll` or `select` returns at once,

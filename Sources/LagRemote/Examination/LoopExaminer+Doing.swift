@@ -160,7 +160,7 @@ extension LoopExaminer {
         guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), clr_wait_kind(call.number) == 0 else {
             return false
         }
-        return withState(waits: false) { state in
+        return tryState { state in
             state.object != nil && state.object?.epoll == state.seenEpoll && call.sp < state.readStackPointer
         } ?? false
     }

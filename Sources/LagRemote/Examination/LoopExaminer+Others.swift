@@ -18,6 +18,7 @@ extension LoopExaminer {
     /// Whether the ready events at the object wait for this loop. They do not if only listening sockets are ready from which
     /// others accept, as for a server's processes that inherit one socket. While there are more clients than processes, the
     /// socket is always ready, and its clients wait for the next free process.
+    /// - Returns: ``PendingWork/unknown``: not known now, because not all others could be examined yet.
     func work(at object: WaitObject, besides others: [Other], at now: UInt64) -> PendingWork {
         guard !others.isEmpty, let listeners = object.readyListeners(pidfd: process.descriptor, process: process.pid) else {
             return .pending
@@ -40,7 +41,7 @@ extension LoopExaminer {
     private func waits(for listeners: WaitObject, at now: UInt64, _ readingsLeft: inout Int) -> Bool? {
         var left = readingsLeft
         defer { readingsLeft = left }
-        let isFor: Bool?? = withState(waits: false) { state in
+        let isFor: Bool?? = tryState { state in
             guard let object = state.object, !object.isRing else { return listeners.isInherited(by: process.pid) }
             guard let sockets = state.service.sockets(of: object, at: now, &left) else { return nil }
             return listeners.hasOne(of: sockets)

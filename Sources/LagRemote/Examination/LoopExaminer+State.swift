@@ -6,13 +6,10 @@ extension LoopExaminer {
     private static let mostAttempts = 5
     private static let attemptMicroseconds: UInt32 = 100
 
-    /// One process whose memory cannot be read at present must not stop the examinations of others.
-    /// - Parameters:
-    ///   - waits: true for the loop's own watchdog, which needs the result; other threads wait half a millisecond at most.
-    ///   - body: holds the lock.
+    /// For threads other than the loop's own watchdog: a process whose memory cannot be read at present must not stop the
+    /// examinations of others. Waits for half a millisecond at most.
     /// - Returns: nil: another thread still holds the lock.
-    func withState<Result>(waits: Bool, _ body: (inout State) -> Result) -> Result? {
-        if waits { return state.withLock { body(&$0) } }
+    func tryState<Result>(_ body: (inout State) -> Result) -> Result? {
         for attempt in 0..<Self.mostAttempts {
             if attempt > 0 { usleep(Self.attemptMicroseconds) }
             if let result = state.withLockIfAvailable({ body(&$0) }) { return result }

@@ -17,8 +17,6 @@ package final class LoopExaminer: Sendable {
         var isRefused = false
         /// It waits on a ring of io_uring, which belongs to a loop, and cannot be polled.
         var isRing = false
-        /// It was once seen to wait for something else than time.
-        var hasWaitedForDescriptors = false
         /// When it was read, and at which stack pointer the wait was.
         var readNanoseconds: UInt64 = 0
         var readStackPointer: UInt64 = 0
@@ -64,8 +62,9 @@ package final class LoopExaminer: Sendable {
     /// Being a loop is only a claim of the shared table, which every process of the command can write.
     private let isClaimed: Bool
     let state: Mutex<State>
-    /// Whether the thread was only seen to wait for no descriptor: a copy for threads that must not wait for an examination.
-    let hasWaitedForTimeAlone = Atomic<Bool>(false)
+    /// Whether the thread was only seen to wait for no descriptor; false before its first wait was read. Written with the lock,
+    /// and read by threads that must not wait for an examination.
+    let isTimeAlone = Atomic<Bool>(false)
 
     /// The descriptors of a set may change at each wait.
     private static let readAgainNanoseconds: UInt64 = 100_000_000
@@ -118,9 +117,9 @@ package final class LoopExaminer: Sendable {
                 state.isRing = clr_wait_kind(found.number) != 0
                 return
             }
+            let wasTimeAlone = state.object == nil || isTimeAlone.load(ordering: .relaxed)
+            isTimeAlone.store(wasTimeAlone && object.isTimeAlone, ordering: .relaxed)
             state.object = object
-            if !object.isTimeAlone { state.hasWaitedForDescriptors = true }
-            hasWaitedForTimeAlone.store(!state.hasWaitedForDescriptors, ordering: .relaxed)
             // A handler may remove the members.
             _ = state.service.kind(of: object.epoll, at: now)
             state.isMadeAnew = isMadeAnew
@@ -134,15 +133,14 @@ package final class LoopExaminer: Sendable {
     }
 
     /// The object that the loop waits on, if its process publishes it.
-    func record(epoll: Int32) {
-        state.withLock { state in
-            guard state.object?.epoll != epoll else { return }
-            state.object = WaitObject(epoll: epoll)
-            state.hasWaitedForDescriptors = true
-            hasWaitedForTimeAlone.store(false, ordering: .relaxed)
-            state.isMadeAnew = false
-            state.events = nil
-        }
+    func record(epoll: Int32) { state.withLock { record(epoll, &$0) } }
+
+    private func record(_ epoll: Int32, _ state: inout State) {
+        guard state.object?.epoll != epoll else { return }
+        state.object = WaitObject(epoll: epoll)
+        isTimeAlone.store(false, ordering: .relaxed)
+        state.isMadeAnew = false
+        state.events = nil
     }
 
     /// - Parameters:
@@ -169,18 +167,20 @@ package final class LoopExaminer: Sendable {
         sharing: (_ epoll: Int32) -> QuietRule.Sharing = { _ in .alone },
         others: () -> [Other] = { [] }
     ) -> LoopExamination {
-        let found = facts(
-            limit: limit,
-            at: now,
-            stretch: stretch,
-            since: begin,
-            isProvisional: isProvisional,
-            isYoung: isYoung && !isServing,
-            isServing: isServing,
-            sharing,
-            others
-        )
-        guard var facts = found else { return LoopExamination(work: .unknown) }
+        let found = state.withLock { state in
+            readFacts(
+                limit: limit,
+                at: now,
+                stretch: stretch,
+                since: begin,
+                isProvisional: isProvisional,
+                isYoung: isYoung && !isServing,
+                isServing: isServing,
+                sharing,
+                &state
+            )
+        }
+        var facts = complete(found, at: now, others).rule
         if isHandlerByCalls(facts, in: stretch, isHandler) { facts.doing = .waiting(isFurtherOut: false) }
         let isQuiet = !isDeclared && facts.isQuiet
         return LoopExamination(
@@ -194,107 +194,39 @@ package final class LoopExaminer: Sendable {
     }
 
     /// The proof that an action needs. A claim of the shared table proves nothing: another process may have written it.
+    /// - Parameter epoll: the object that the loop waits on, if its process publishes it.
+    /// - Returns: nil: another thread has been examining it for long.
     func proof(
         limit: UInt64,
+        epoll: Int32? = nil,
         at now: UInt64,
         stretch: UInt64 = 0,
         since begin: UInt64 = 0,
         isYoung: Bool = false,
         sharing: (_ epoll: Int32) -> QuietRule.Sharing = { _ in .alone },
         others: () -> [Other] = { [] }
-    ) -> LoopProof {
-        let facts = facts(
-            limit: limit,
-            at: now,
-            stretch: stretch,
-            since: begin,
-            isYoung: isYoung,
-            isForProof: true,
-            sharing,
-            others
-        )
-        guard let facts else { return LoopProof(isLoop: false, isWorkPending: false) }
+    ) -> LoopProof? {
+        let found = tryState { state in
+            if let epoll { record(epoll, &state) }
+            return readFacts(
+                limit: limit,
+                at: now,
+                stretch: stretch,
+                since: begin,
+                isYoung: isYoung,
+                isForProof: true,
+                sharing,
+                &state
+            )
+        }
+        guard let found else { return nil }
+        let (facts, isKnown) = complete(found, at: now, others)
         guard isDeclared, !isClaimed else {
             let isWitnessed = isClaimed && facts.isProved && !facts.isByStretch && isSeen()
             let isWorkPending = facts.pending == .pending && facts.hasClientWork == true && !facts.isByStretch
-            return LoopProof(isLoop: facts.isProved, isWorkPending: isWorkPending, isWitnessed: isWitnessed)
+            return LoopProof(isLoop: facts.isProved, isWorkPending: isKnown ? isWorkPending : nil, isWitnessed: isWitnessed)
         }
         // The user declared it a loop: pending work that the kernel cannot see is assumed.
         return LoopProof(isLoop: true, isWorkPending: facts.pending == .pending || facts.pending == .unknown)
-    }
-
-    /// - Returns: nil: another thread has been examining it for long, and this is not its own watchdog.
-    private func facts(
-        limit: UInt64,
-        at now: UInt64,
-        stretch: UInt64,
-        since begin: UInt64,
-        isProvisional: Bool = false,
-        isYoung: Bool = false,
-        isServing: Bool = false,
-        isForProof: Bool = false,
-        _ sharing: (_ epoll: Int32) -> QuietRule.Sharing,
-        _ others: () -> [Other]
-    ) -> QuietRule? {
-        let found = withState(waits: !isForProof) { state in
-            let isServed = state.object == nil && state.servedStretch == stretch
-            if isServed { state.object = state.served }
-            defer { if isServed { state.object = nil } }
-            let work =
-                state.object?.work(pidfd: process.descriptor, process: process.pid, tid: tid, signals: &state.signals)
-                ?? WaitObject.Work(
-                    pending: .unknown,
-                    kind: state.isRing ? .loop : state.isRefused ? .unknown : .unseen,
-                    obstacle: state.isRing ? .descriptors : state.isRefused ? .refused : .unseen
-                )
-            // `g_main_dispatch` removes the descriptors of the source that it dispatches from the loop's wait, adds them again
-            // afterwards, and writes to the loop's eventfd each time (GLib's `gmain.c`), so that a waiting thread polls again. Its
-            // own thread finds that eventfd ready, although there is no work. A request of another thread looks the same.
-            let isWakeUp = work.isWakeUp && state.libraries.has(.glib)
-            let isBetween = work.kind == .gone && state.isMadeAnew
-            // An event that is reported once, and came while the thread fetched nothing.
-            let isNew = work.obstacle == .edge && stretch != 0 && state.idleStretch == stretch
-            if work.pending == .none { state.idleStretch = stretch }
-            let isHidden = isWakeUp || isBetween || mayHideWork(work, &state)
-            let pending = isHidden ? .unknown : isNew ? .pending : work.pending
-            // An exiting process closes its descriptors before its threads are gone: that does not make a stalled thread quiet.
-            let isEnding = work.kind == .gone && cll_thread_is_ending(process.pid, tid) != 0
-            let service = work.kind == .loop ? state.service.kind(of: state.object?.epoll, at: now) : nil
-            let reading = readCall(
-                limit: limit,
-                in: stretch,
-                isEnding: process.end.mayBeEnd(since: begin, at: now),
-                isYoung: isYoung,
-                isServing: isServing,
-                isForProof: isForProof,
-                at: now,
-                &state
-            )
-            let kind = isEnding || isBetween ? .unknown : service ?? work.kind
-            var rule = QuietRule(kind: kind, pending: pending, doing: reading.withoutClient)
-            rule.isMainThread = tid == process.pid
-            rule.isByStretch = isNew
-            rule.isYoung = isYoung && state.object.map { $0.epoll == nil && !$0.isRing } == true
-            rule.isProvisional = isProvisional && state.object?.epoll == nil
-            rule.hasFetched =
-                isForProof
-                ? state.provedTurns.hasFetched(work.fetched, in: 0, at: now)
-                : state.turns.hasFetched(work.fetched, in: stretch, at: now)
-            if rule.isLoop, let epoll = state.object?.epoll {
-                rule.sharing = self.sharing(of: epoll, sharing, &state, at: now)
-                // Another thread may have fetched the event, and not read it yet.
-                if isNew, rule.sharing != .alone { (rule.pending, rule.isByStretch) = (work.pending, false) }
-            }
-            return (rule, state.object, reading)
-        }
-        guard let (known, object, reading) = found else { return nil }
-        var rule = known
-        if reading.withClient != rule.doing, hasWaitingClient(at: object) { rule.doing = reading.withClient }
-        // Without the lock, because the objects of other loops are under their locks.
-        if rule.kind == .loop, rule.pending == .pending, let object {
-            rule.pending = work(at: object, besides: others(), at: now)
-            rule.hasClientWork = object.hasClientWork(pidfd: process.descriptor, process: process.pid)
-        }
-        return rule
     }
 }

@@ -6,13 +6,14 @@ internal import LagMonitor
 package struct LoopProof: Sendable, Equatable {
     /// Whether its thread, and no other, waits for events on an object that event loops wait on.
     package var isLoop: Bool
-    /// Whether events are ready there that it does not fetch.
-    package var isWorkPending: Bool
+    /// Whether events are ready there that it does not fetch; nil: not known now, because others may fetch them, of which some
+    /// could not be examined yet.
+    package var isWorkPending: Bool?
     /// Whether the kernel proves both, for a sleeping thread. If its process has other threads, the shared table may omit that
     /// they fetch.
     package var isWitnessed: Bool
 
-    package init(isLoop: Bool, isWorkPending: Bool, isWitnessed: Bool = false) {
+    package init(isLoop: Bool, isWorkPending: Bool?, isWitnessed: Bool = false) {
         self.isLoop = isLoop
         self.isWorkPending = isWorkPending
         self.isWitnessed = isWitnessed
@@ -21,8 +22,9 @@ package struct LoopProof: Sendable, Equatable {
 
 /// A loop of another process.
 package protocol ForeignLoop: ExaminableLoop {
-    /// Takes some 10 µs. Any thread.
-    func proof(at now: UInt64) -> LoopProof
+    /// Takes some 10 µs, half a millisecond while another thread examines it. Any thread.
+    /// - Returns: nil: not known now, because another thread's examination has not ended.
+    func proof(at now: UInt64) -> LoopProof?
 
     /// Whether it is known to be a loop; before, no action may be taken because of it. Any thread.
     var isConfirmed: Bool { get }

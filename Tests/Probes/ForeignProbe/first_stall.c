@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,10 +199,16 @@ static void run_thread(void *(*body)(void *), const char *kind) {
 
 static void end_slowly(void) { first_handler(STALL_MS); }
 
+static void exit_regularly(int signal) {
+    (void)signal;
+    exit(0);
+}
+
 int run_first_stall(int count, char **arguments) {
     const char *name = count > 1 ? arguments[1] : "";
     if (count > 2) waited_call = arguments[2];
     alarm(120);
+    signal(SIGTERM, exit_regularly);
     set = epoll_create1(EPOLL_CLOEXEC);
     int other = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event interest = {.events = EPOLLIN | EPOLLONESHOT};

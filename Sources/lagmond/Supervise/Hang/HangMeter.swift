@@ -2,13 +2,8 @@ internal import LagMonitor
 
 /// How long a loop has provably been hanging in one callback, counting only time in which it could have made progress.
 ///
-/// An interval counts if the thread provably runs a loop, and either work was pending at both ends of the interval, or the thread
-/// computed for nearly all of it. Any other interval restarts the count: a thread that waits without pending work is idle,
-/// possibly for days.
-///
-/// These times are not counted, but do not restart the count: the process was stopped (SIGSTOP, ^Z) or traced by a debugger; its
-/// thread waited for a processor (also if it is not known how long, because it still waits); polls came late, for example because
-/// the whole machine, or lagmond's own control group, was stopped.
+/// What the time between two polls counts is its ``Interval``. Of that, these times are not counted: its thread waited for a
+/// processor; polls came late, for example because the whole machine, or lagmond's own control group, was stopped.
 ///
 /// Pure: readings are passed in.
 struct HangMeter: Sendable {
@@ -17,10 +12,10 @@ struct HangMeter: Sendable {
         var sequence: UInt64
         var isWorking: Bool
         var time: MonotonicTime
-        /// Whether its thread runs a loop.
-        var isLoop: Bool
-        /// Whether events are ready that it does not fetch.
-        var isWorkPending: Bool
+        /// Whether its thread runs a loop; nil: not known now, because its examination has not ended.
+        var isLoop: Bool?
+        /// Whether events are ready that it does not fetch; nil: not known now (``LoopProof/isWorkPending``).
+        var isWorkPending: Bool?
         /// Total time that its thread has run on a processor.
         var computed: Duration
         /// Whether it cannot make progress now.
@@ -33,6 +28,21 @@ struct HangMeter: Sendable {
         var isRunnable = false
         /// Whether the kernel alone proves that work waits for its loop (``LoopProof/isWitnessed``).
         var isWitnessed = false
+    }
+
+    /// The time between two polls of the same callback.
+    private enum Interval {
+        /// The thread provably runs a loop, and work was pending at both ends, or it computed for nearly all of the time: all
+        /// time in which it could run counts.
+        case hanging
+        /// It provably runs a loop and has not slept: what it computed counts. The rest is a wait for a processor, which the
+        /// kernel adds only when it is over.
+        case computing
+        /// Not known: it was stopped (SIGSTOP, ^Z) or traced by a debugger, an examination has not ended, or it may have waited
+        /// for a processor all the time. It does not count, and does not restart the count.
+        case unknown
+        /// It waited without pending work: it is idle, possibly for days. The count restarts.
+        case idle
     }
 
     /// A computing thread pauses only for page faults; in addition, the scheduler updates its clock late, at the last tick.
@@ -61,27 +71,40 @@ struct HangMeter: Sendable {
             return
         }
         let sleptOnce = reading.sleeps != nil && last.sleeps == reading.sleeps
-        isWitnessed = isWitnessed && sleptOnce
-        guard !last.isStoppedOrTraced, !reading.isStoppedOrTraced else { return }
-        let passed = reading.time - last.time
         let waited = max(reading.waitedForProcessor - last.waitedForProcessor, .zero)
-        let couldRun = max(passed - waited, .zero)
-        let isWorkPending = last.isWorkPending && reading.isWorkPending
+        let couldRun = max(reading.time - last.time - waited, .zero)
         let computed = reading.computed - last.computed
-        let hasComputed = computed >= couldRun * Self.computingShare && couldRun > .zero
-        // The kernel adds a wait for a processor when it is over. A thread that has not slept has computed or waited for one.
-        let wasRunnable = last.isRunnable && reading.isRunnable && reading.isLoop && last.isLoop
-        let hasNotSlept = wasRunnable && sleptOnce && computed > .zero
-        guard last.isLoop, reading.isLoop, isWorkPending || hasComputed || hasNotSlept else {
-            // Without a processor it could not compute.
-            if couldRun > .zero, !(wasRunnable && sleeps(since: last, reading) <= Self.ownStops) {
-                (hung, began) = (.zero, reading.time)
-            }
-            return
+        switch interval(last, reading, couldRun: couldRun, computed: computed) {
+        case .hanging:
+            isWitnessed =
+                (hung == .zero || isWitnessed) && sleptOnce && isPending(last, reading) && last.isWitnessed && reading.isWitnessed
+            hung += max(min(couldRun, max(longestGap - waited, .zero)), min(computed, longestGap))
+        case .computing:
+            isWitnessed = false
+            hung += min(computed, longestGap)
+        case .unknown: isWitnessed = isWitnessed && sleptOnce
+        case .idle: (hung, began) = (.zero, reading.time)
         }
-        isWitnessed = (hung == .zero || isWitnessed) && sleptOnce && isWorkPending && last.isWitnessed && reading.isWitnessed
-        let known = isWorkPending || hasComputed ? min(couldRun, max(longestGap - waited, .zero)) : .zero
-        hung += max(known, min(computed, longestGap))
+    }
+
+    private func interval(_ last: Reading, _ reading: Reading, couldRun: Duration, computed: Duration) -> Interval {
+        guard !last.isStoppedOrTraced, !reading.isStoppedOrTraced, let wasLoop = last.isLoop, let isLoop = reading.isLoop else {
+            return .unknown
+        }
+        // Without a processor it could not compute.
+        guard wasLoop, isLoop else { return couldRun > .zero ? .idle : .unknown }
+        if isPending(last, reading) { return .hanging }
+        if couldRun > .zero, computed >= couldRun * Self.computingShare { return .hanging }
+        // A thread that has not slept has computed or waited for a processor.
+        let mayHaveRun = last.isRunnable && reading.isRunnable
+        let sleeps = sleeps(since: last, reading)
+        if mayHaveRun, sleeps == 0, computed > .zero { return .computing }
+        let mayHavePended = last.isWorkPending != false && reading.isWorkPending != false
+        return couldRun == .zero || mayHavePended || mayHaveRun && sleeps <= Self.ownStops ? .unknown : .idle
+    }
+
+    private func isPending(_ last: Reading, _ reading: Reading) -> Bool {
+        last.isWorkPending == true && reading.isWorkPending == true
     }
 
     private func sleeps(since last: Reading, _ reading: Reading) -> UInt64 {

@@ -154,12 +154,12 @@ extension HangMeter.Reading {
         time = .now
         let thread = loop.thread.tid
         let proof = isWorking ? loop.proof(at: time.nanoseconds) : LoopProof(isLoop: false, isWorkPending: false)
-        (isLoop, isWorkPending) = (proof.isLoop, proof.isWorkPending)
-        let mayHang = isWorking && (proof.isLoop || isSuspect)
+        (isLoop, isWorkPending) = (proof?.isLoop, proof?.isWorkPending)
+        let mayHang = isWorking && (isLoop == true || isSuspect)
         let status: (isHeld: Bool, isRunnable: Bool, isAlone: Bool, sleeps: UInt64?) =
             mayHang ? Self.status(in: Self.text(process.pid, thread, "status")) : (false, false, false, nil)
         (isStoppedOrTraced, isRunnable, sleeps) = (status.isHeld, status.isRunnable, status.sleeps)
-        isWitnessed = proof.isWitnessed && status.isAlone
+        isWitnessed = proof?.isWitnessed == true && status.isAlone
         (computed, waitedForProcessor) = mayHang ? Self.times(process.pid, thread) : (.zero, .zero)
     }
 

@@ -43,6 +43,21 @@ struct ProcessHandleTests {
         #expect(image.mayBe(ProgramImage(of: child.pid)) && !image.mayBe(ProgramImage(of: getpid())))
     }
 
+    /// Within an exec the kernel does not show the program.
+    @Test func `an unknown program is known as soon as the kernel shows it`() throws {
+        let (first, second) = (try #require(ProgramImage(of: getpid())), try #require(ProgramImage(of: getppid())))
+        try #require(first.isKnown && second.isKnown && first != second)
+        var unknown = first
+        unknown.firstStack = 0
+        for begin in [unknown, nil] {
+            var image = begin
+            #expect(ProgramImage.isSame(&image, begin) && ProgramImage.isSame(&image, first) && image == first)
+            // A process that exits has none.
+            #expect(ProgramImage.isSame(&image, unknown) && ProgramImage.isSame(&image, nil))
+            #expect(!ProgramImage.isSame(&image, second) && image == first)
+        }
+    }
+
     /// Before this version, how a child ended is not known once it was waited for.
     private static let knowsExits: Bool = {
         let version = ProcessInfo.processInfo.operatingSystemVersion

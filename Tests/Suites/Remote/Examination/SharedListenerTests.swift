@@ -183,8 +183,10 @@ struct SharedListenerTests {
         held.wait()
         defer { released.signal() }
         #expect(loop.work(at: object, besides: [.loop(sibling)], at: 1) == .unknown)
+        let proof = loop.proof(limit: .max, at: 1, others: { [.loop(sibling)] })
+        #expect(proof?.isLoop == true && proof?.isWorkPending == nil)
         #expect(!sibling.waitsForTimeAlone && !sibling.isSeen())
-        #expect(sibling.proof(limit: 0, at: 1) == LoopProof(isLoop: false, isWorkPending: false))
+        #expect(sibling.proof(limit: 0, epoll: 0, at: 1) == nil)
     }
 
     @Test func `a thread that waits for time alone is a loop only if it is declared to be one`() throws {
@@ -232,7 +234,7 @@ struct SharedListenerTests {
             defer { _ = send(question, "x", 1, 0) }
             let loop = LoopExaminer(ProcessHandle(getpid()), tid: waiting, isDeclared: false)
             loop.record(epoll: instance)
-            func isProved(_ stretch: UInt64) -> Bool { loop.proof(limit: call.sp - 1, at: 2, stretch: stretch).isLoop }
+            func isProved(_ stretch: UInt64) -> Bool { loop.proof(limit: call.sp - 1, at: 2, stretch: stretch)?.isLoop == true }
             func examine(_ stretch: UInt64, isHandler: Bool) {
                 _ = loop.examine(limit: call.sp - 1, at: 2, stretch: stretch) { _ in isHandler }
             }
@@ -271,7 +273,7 @@ struct SharedListenerTests {
             loop.record(epoll: instance)
             // Below both.
             let limit = call.sp - 65536
-            func isProved() -> Bool { loop.proof(limit: limit, at: 2, stretch: 5).isLoop }
+            func isProved() -> Bool { loop.proof(limit: limit, at: 2, stretch: 5)?.isLoop == true }
             func examine(isHandler: Bool) { _ = loop.examine(limit: limit, at: 2, stretch: 5) { _ in isHandler } }
             examine(isHandler: true)
             let before = isProved()

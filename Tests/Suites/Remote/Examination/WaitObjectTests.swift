@@ -41,7 +41,7 @@ internal import Testing
         #expect(try probe.ask("w") == 1)
         #expect(work(6) == .pending && work(6) == .pending)
         // No proof for an action.
-        #expect(!examiner.proof(limit: .max, at: 1, stretch: 6).isWorkPending)
+        #expect(examiner.proof(limit: .max, at: 1, stretch: 6)?.isWorkPending == false)
         // Another thread may have fetched it.
         #expect(examiner.examine(limit: .max, at: 1, stretch: 6, sharing: { _ in .lately }).work == .unknown)
         // It may have been reported before.
@@ -217,7 +217,7 @@ internal import Testing
                     asked.append($0)
                     return isHandler
                 }
-                return (examination.isQuiet, examiner.proof(limit: call.sp - 1, at: 2).isLoop, asked)
+                return (examination.isQuiet, examiner.proof(limit: call.sp - 1, at: 2)?.isLoop == true, asked)
             }
         }
         #expect(try found(true) == (false, false, [events]))

@@ -110,6 +110,10 @@ internal import Testing
         #expect(isWatched && !isMissed)
         #expect(process.watch.watchedProcesses.first?.loops.first === candidate && candidate.isConfirmed)
         #expect(eventually { process.watch.provisionalProcesses.isEmpty })
+        // The library, which has seen one wait, withdraws it at a regular exit. The kernel has shown a loop.
+        kill(process.pid, SIGTERM)
+        #expect(eventually { process.watch.watchedLoops == 0 })
+        #expect(process.watch.begunLoops == 1)
     }
 
     /// By poll, when clients are already waiting: the thread is never found in its wait.

@@ -1,5 +1,6 @@
 internal import CLagBeacon
 internal import Foundation
+internal import Synchronization
 internal import TestSupport
 internal import Testing
 
@@ -91,6 +92,25 @@ struct ProvisionalClaimTests {
         usleep(UInt32(SharedLoopTableWatch.settleNanoseconds / 1000))
         watch.scan()
         #expect(table.loop(at: index) == nil && watch.settlingDeadline == .max)
+    }
+
+    /// As if a read of the process's memory by the loop's watchdog did not return.
+    @Test func `a loop whose examination does not end holds up no other thread`() throws {
+        clb_loop_table_slot_at(table.raw, index).pointee.wait_object = 1
+        let remote = try remoteLoop()
+        #expect(table.waitPlace(at: index).epoll == 0)
+        #expect(remote.proof(at: clb_now_ns()) != nil)
+        let (held, released, answered) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        Thread.detachNewThread {
+            remote.examiner.state.withLock { _ in
+                held.signal()
+                released.wait()
+            }
+        }
+        held.wait()
+        Thread.detachNewThread { if remote.proof(at: clb_now_ns()) == nil { answered.signal() } }
+        #expect(answered.wait(timeout: .now() + 20) == .success)
+        released.signal()
     }
 
     @Test func `a provisional claim that ended is not waited for`() throws {

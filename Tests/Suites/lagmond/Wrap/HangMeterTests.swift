@@ -9,8 +9,8 @@ struct HangMeterTests {
         _ milliseconds: UInt64,
         sequence: UInt64 = 1,
         working: Bool = true,
-        loop: Bool = true,
-        pending: Bool = true,
+        loop: Bool? = true,
+        pending: Bool? = true,
         computed: Int = 0,
         held: Bool = false,
         waited: Int = 0
@@ -47,6 +47,25 @@ struct HangMeterTests {
 
     @Test func `a poll without pending work restarts the count`() {
         #expect(Self.hung((0...10).map { Self.reading($0 * 100, pending: $0 != 6) }) == .milliseconds(300))
+    }
+
+    /// Another thread's examination had not ended.
+    @Test func `a poll that finds nothing out does not restart the count`() {
+        func hung(_ unknown: ClosedRange<UInt64>, _ loop: Bool?, computed: Int = 0) -> Duration {
+            Self.hung(
+                (0...10 as ClosedRange<UInt64>).map {
+                    var reading = Self.reading($0 * 100, pending: computed == 0, computed: Int($0) * computed)
+                    if unknown.contains($0) { (reading.isLoop, reading.isWorkPending) = (loop, nil) }
+                    return reading
+                }
+            )
+        }
+        // Of the loop itself, or of another one that may fetch its events.
+        for loop in [nil, true] { #expect(hung(6...6, loop) == .milliseconds(800)) }
+        #expect(hung(3...7, nil) == .milliseconds(400))
+        #expect(hung(6...6, false) == .milliseconds(300))
+        // The events of a loop that computes do not matter.
+        #expect(hung(3...7, true, computed: 95) == .seconds(1))
     }
 
     @Test func `a thread that is not proved to be a loop does not hang`() {
