@@ -4,6 +4,7 @@
 #include "clb_beacon.h"
 #include "clr_thread_sample.h"
 #include "cll_procfs_text.h"
+#include "trap.h"
 #include "wait_restart.h"
 
 #include <errno.h>
@@ -71,6 +72,7 @@ static uint32_t clr_trace_until_wait(clr_iteration_check *check) {
         siginfo_t stop;
         // EINVAL: its whole process was stopped, and stays stopped.
         if (clr_await_tracee(check, &stop) != 0) return CLR_ITERATION_UNSEEN;
+        clr_count_stop(tid);
         int is_call = stop.si_code == (SIGTRAP | 0x80);
         int is_event = stop.si_code >> 8 == PTRACE_EVENT_STOP;
         if (is_event && stop.si_signo != SIGTRAP) return CLR_ITERATION_UNSEEN;

@@ -113,6 +113,7 @@ static int clr_trace(clr_tracer *tracer, int pagemap, int *holds) {
         *holds = 1;
         return error;
     }
+    clr_count_stop(tid);
     uint32_t expected = REQUESTED;
     if (__atomic_compare_exchange_n(&tracer->state, &expected, COPYING, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
         error = clr_read_registers(tid, &tracer->copy);

@@ -2,6 +2,7 @@
 #include "trap.h"
 
 #include "clb_beacon.h"
+#include "clr_trace.h"
 #include "cll_linux.h"
 #include "cll_procfs.h"
 #include "cll_procfs_text.h"
@@ -108,6 +109,14 @@ static int64_t clr_delay(void) {
     place++;
     return (int64_t)cll_parse_number(&place, 10);
 }
+
+static uint64_t stops[4096];
+
+static uint64_t *clr_count_of(pid_t tid) { return &stops[(uint32_t)tid % (sizeof(stops) / sizeof(*stops))]; }
+
+void clr_count_stop(pid_t tid) { __atomic_fetch_add(clr_count_of(tid), 1, __ATOMIC_RELAXED); }
+
+uint64_t clr_stops(pid_t tid) { return __atomic_load_n(clr_count_of(tid), __ATOMIC_RELAXED); }
 
 int clr_await_trap(pid_t pid, pid_t tid, clr_trap *trap) {
     const uint64_t begun_ns = clb_now_ns();

@@ -15,5 +15,8 @@ typedef struct clr_trap {
 // Waits until the thread `tid` of `pid` is stopped, without a time limit. 0, or an errno: ESRCH if it has exited.
 int clr_await_trap(pid_t pid, pid_t tid, clr_trap *trap);
 
+// Counts a stop of the thread, for `clr_stops`: it is stopped now.
+void clr_count_stop(pid_t tid);
+
 // When the stop began; if the stop woke this thread, corrected by the kernel's wake-up time, some 10 us. Takes as long: call it when the target runs again.
 uint64_t clr_trap_since(const clr_trap *trap);

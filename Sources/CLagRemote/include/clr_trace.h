@@ -15,6 +15,9 @@
 
 typedef struct clr_tracer clr_tracer;
 
+// How often this process has stopped the thread. The kernel counts each stop as a sleep. (Threads whose numbers are equal modulo 4096 have one count.) Any thread.
+uint64_t clr_stops(pid_t tid);
+
 // Called by the tracer's thread while the target is stopped: its time counts towards the stop.
 typedef void (*clr_tracer_hook)(void *context, pid_t tid, const cll_snapshot *snapshot);
 // The same, before the stack is copied: returns the end of the stack for the registers of `snapshot`; 0: the requester's value. If the end of a stack is not

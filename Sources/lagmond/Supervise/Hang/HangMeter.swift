@@ -22,7 +22,7 @@ struct HangMeter: Sendable {
         var isStoppedOrTraced: Bool
         /// Total time that its thread has waited for a processor.
         var waitedForProcessor: Duration
-        /// Total number of times that it went to sleep; nil: not known.
+        /// Total number of times that it went to sleep, without stops by lagmond itself; nil: not known.
         var sleeps: UInt64?
         /// Whether it runs or waits for a processor now.
         var isRunnable = false
@@ -47,7 +47,7 @@ struct HangMeter: Sendable {
 
     /// A computing thread pauses only for page faults; in addition, the scheduler updates its clock late, at the last tick.
     static let computingShare = 0.8
-    /// Sleeps between two polls that may be stops by lagmond itself, which reads stacks.
+    /// Sleeps between two polls that may be stops by lagmond itself: it counts them a moment later than the kernel.
     private static let ownStops: UInt64 = 2
 
     /// The longest time between two polls that counts.
@@ -108,7 +108,7 @@ struct HangMeter: Sendable {
     }
 
     private func sleeps(since last: Reading, _ reading: Reading) -> UInt64 {
-        guard let before = last.sleeps, let now = reading.sleeps, now >= before else { return .max }
-        return now - before
+        guard let before = last.sleeps, let now = reading.sleeps else { return .max }
+        return now - min(now, before)
     }
 }

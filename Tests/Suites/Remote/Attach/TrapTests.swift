@@ -119,6 +119,25 @@ internal import Testing
         ended.wait()
     }
 
+    /// Otherwise a hang that computes would not be one while it is stopped for its stack again and again.
+    @Test func `stops are counted, and are what the kernel counts as sleeps`() throws {
+        let child = try Computing()
+        let tracer = try #require(clr_tracer_create())
+        defer { clr_tracer_destroy(tracer) }
+        func sleeps() -> UInt64 {
+            let text = (try? String(contentsOfFile: "/proc/\(child.pid)/status", encoding: .utf8)) ?? ""
+            return text.firstMatch(of: /\nvoluntary_ctxt_switches:\t([0-9]+)/).flatMap { UInt64($0.1) } ?? 0
+        }
+        // It starts, and sleeps meanwhile.
+        #expect(
+            eventually {
+                let (before, stops) = (sleeps(), clr_stops(child.pid))
+                let taken = (0..<20).count { _ in Self.capture(child.pid, by: tracer) == Int32(CLL_SIGNAL_TAKEN) }
+                return taken == 20 && clr_stops(child.pid) == stops + 20 && sleeps() == before + 20
+            }
+        )
+    }
+
     /// The kernel reports a child's stop to the thread that asks first. A stop reported to another thread must be noticed, too.
     @Test func `a stop is noticed even if another thread consumes its report`() throws {
         let child = try Computing()
