@@ -40,7 +40,7 @@
             try monitor.watchConcurrencyPool([.high, .medium, .low])
             // On a busy machine, other work of the pool stalls, too: then that may have been found, and the work is repeated.
             var records: [StallRecord] = []
-            for _ in 0..<5 where records.isEmpty {
+            for _ in Attempts("a stall in blockInARequest") {
                 let search = StallSearch(monitor)
                 try await Task.detached(priority: .medium) { try await body(search) }.value
                 // Not by `eventually`: a thread of the pool that it blocks is a stall, too.
@@ -48,6 +48,7 @@
                     try await Task.sleep(for: .milliseconds(10))
                     records = collected.records.filter { $0.frames.contains { $0.symbol?.contains("blockInARequest") ?? false } }
                 }
+                if !records.isEmpty { break }
             }
             #expect(records.count == 1, "\(collected.records)")
             return try #require(records.first)

@@ -91,6 +91,6 @@ final class ObjectProbe {
         let targets = numbers.compactMap { number in
             (try? FileManager.default.destinationOfSymbolicLink(atPath: folder + number)).map { "\(number) \($0)" }
         }
-        return Set(targets.filter { !$0.hasSuffix("/fd") })
+        return Set(targets.filter { !$0.hasSuffix(" /proc/\(getpid())/fd") })
     }
 }

@@ -75,9 +75,10 @@ struct ProcessHandleTests {
             }
             .start()
             child.release()
-            while handle.isAlive { sched_yield() }
+            let deadline = ContinuousClock.now + .seconds(30)
+            while handle.isAlive, ContinuousClock.now < deadline { sched_yield() }
             #expect(handle.hasExited, "round \(round)")
-            waited.wait()
+            try #require(waited.wait(timeout: .now() + 30) == .success)
             child.forget()
         }
     }
