@@ -772,7 +772,7 @@ int run_places(int count, char **arguments) {
     } else if (strcmp(name, "pending") == 0) {
         turn_epoll(FIRST_TURNS);
         pthread_t thread = expect_work(STALL_MS / 4);
-        deeper(2048, handler_that_naps, STALL_MS);
+        deeper(2048, handler_that_naps, 4 * STALL_MS);
         pthread_join(thread, NULL);
         char byte;
         if (read(ends[0], &byte, 1) != 1) return 4;

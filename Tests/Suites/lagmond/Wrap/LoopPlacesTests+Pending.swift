@@ -62,19 +62,14 @@ extension LoopPlacesTests {
 
     @Test func `a record contains how long work was pending`() async throws {
         try await atOnce(Way.allCases) { way in
-            // The work arrived after 100 of at least 400 ms, and polls are about 10 ms apart; on a busy machine writer, handler
-            // and polls may be late, even so late that little of the wait was seen: then the program is run again.
-            var (lines, attempts) = ([[String: Any]](), 0)
-            repeat {
-                lines = try Self.lines("pending", way, stalls: 1)
-                attempts += 1
-            } while attempts < 5 && lines.first?["pending_ms"] as? Double ?? 0 < 50
+            // The work arrives after 100 of at least 1600 ms, and polls are about 10 ms apart; on a busy machine writer, handler
+            // and polls may be late.
+            let lines = try Self.lines("pending", way, stalls: 1)
             let line = try #require(lines.first)
             let waited = try #require(line["pending_ms"] as? Double)
             let lasted = try #require(line["duration_ms"] as? Double)
-            // On a busy machine it may be more than a second.
             let shown = waited < 1000 ? "\(Int(waited)) ms" : "\(Int(waited / 1000))"
-            #expect(lines.count == 1 && line["pending"] as? Bool == true && waited >= 50 && waited < lasted, "\(line)")
+            #expect(lines.count == 1 && line["pending"] as? Bool == true && waited >= lasted / 2 && waited < lasted, "\(line)")
             #expect((line["message"] as? String)?.contains(" while work waited for at least \(shown)") == true, "\(line)")
         }
     }
