@@ -15,7 +15,7 @@ struct SharedListenerTests {
     }
 
     /// The object on which a thread waits in `poll` for a moment, and the examiner that has seen it there.
-    private static func wait(for descriptors: [Int32]) throws -> (object: WaitObject, loop: LoopExaminer) {
+    static func wait(for descriptors: [Int32]) throws -> (object: WaitObject, loop: LoopExaminer) {
         try wait(for: descriptors) { call, waiting in
             guard let object = WaitObject(process: getpid(), of: call) else { return nil }
             let loop = LoopExaminer(ProcessHandle(getpid()), tid: waiting, isDeclared: false)
@@ -24,7 +24,7 @@ struct SharedListenerTests {
         }
     }
 
-    private static func wait<Found>(for descriptors: [Int32], _ make: (cll_thread_syscall, Int32) -> Found?) throws -> Found {
+    static func wait<Found>(for descriptors: [Int32], _ make: (cll_thread_syscall, Int32) -> Found?) throws -> Found {
         try wait(
             in: {
                 var entries = descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
@@ -37,7 +37,7 @@ struct SharedListenerTests {
     /// - Parameters:
     ///   - sleep: the call in which a thread sleeps for a moment.
     ///   - make: gets the call in which the thread sleeps, and the thread's ID.
-    private static func wait<Found>(
+    static func wait<Found>(
         in sleep: @escaping @Sendable () -> Void,
         _ make: (cll_thread_syscall, Int32) -> Found?
     ) throws -> Found {
@@ -59,13 +59,13 @@ struct SharedListenerTests {
         return try #require(found)
     }
 
-    private static func listen() -> Int32 {
+    static func listen() -> Int32 {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         _ = Glibc.listen(listener, 4)
         return listener
     }
 
-    private static func connect(to listener: Int32) -> Int32 {
+    static func connect(to listener: Int32) -> Int32 {
         var name = sockaddr_in()
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -211,86 +211,6 @@ struct SharedListenerTests {
             return examiners[1].waitsForTimeAlone ? examiners.map(\.waitsForTimeAlone) : nil
         }
         #expect(found == [false, true])
-    }
-
-    @Test func `a handler above the wait is proved by its calls only while a client waits to be accepted`() throws {
-        let (listener, instance) = (Self.listen(), cll_poller_create())
-        #expect(cll_poller_watch(instance, listener, UInt32(CLL_POLL_READABLE), 0) == 0)
-        var ends: [Int32] = [0, 0]
-        _ = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends)
-        let answer = ends[0]
-        let question = ends[1]
-        // Only if the answer below is not given.
-        var limit = timeval(tv_sec: 30, tv_usec: 0)
-        _ = setsockopt(answer, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        defer { for descriptor in [listener, instance] + ends { close(descriptor) } }
-        let receive: @Sendable () -> Void = {
-            var byte: UInt8 = 0
-            _ = recv(answer, &byte, 1, 0)
-        }
-        let found = try Self.wait(in: receive) { call, waiting -> [Bool]? in
-            // Otherwise it was not in its wait yet.
-            guard call.number == Int64(SYS_recvfrom), call.arguments.0 == UInt64(answer) else { return nil }
-            defer { _ = send(question, "x", 1, 0) }
-            let loop = LoopExaminer(ProcessHandle(getpid()), tid: waiting, isDeclared: false)
-            loop.record(epoll: instance)
-            func isProved(_ stretch: UInt64) -> Bool { loop.proof(limit: call.sp - 1, at: 2, stretch: stretch)?.isLoop == true }
-            func examine(_ stretch: UInt64, isHandler: Bool) {
-                _ = loop.examine(limit: call.sp - 1, at: 2, stretch: stretch) { _ in isHandler }
-            }
-            examine(5, isHandler: true)
-            let before = isProved(5)
-            let client = Self.connect(to: listener)
-            defer { close(client) }
-            let after = [isProved(5), isProved(6)]
-            examine(6, isHandler: false)
-            examine(7, isHandler: true)
-            return [before] + after + [isProved(6), isProved(7)]
-        }
-        #expect(found == [false, true, false, false, true])
-    }
-
-    /// A server that ends: its loop has returned, and it waits for its threads while a client is still in the queue.
-    @Test func `a thread that sleeps elsewhere in the same stretch is no longer proved to be in its handler`() throws {
-        let (listener, instance) = (Self.listen(), cll_poller_create())
-        #expect(cll_poller_watch(instance, listener, UInt32(CLL_POLL_READABLE), 0) == 0)
-        var ends: [Int32] = [0, 0]
-        _ = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends)
-        let (answer, question) = (ends[0], ends[1])
-        // Only if an answer below is not given.
-        var limit = timeval(tv_sec: 30, tv_usec: 0)
-        _ = setsockopt(answer, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-        let client = Self.connect(to: listener)
-        defer { for descriptor in [listener, instance, client] + ends { close(descriptor) } }
-        let receiveTwice: @Sendable () -> Void = {
-            var byte: UInt8 = 0
-            _ = recv(answer, &byte, 1, 0)
-            _ = read(answer, &byte, 1)
-        }
-        let found = try Self.wait(in: receiveTwice) { call, waiting -> [Bool]? in
-            guard call.number == Int64(SYS_recvfrom), call.arguments.0 == UInt64(answer) else { return nil }
-            let loop = LoopExaminer(ProcessHandle(getpid()), tid: waiting, isDeclared: false)
-            loop.record(epoll: instance)
-            // Below both.
-            let limit = call.sp - 65536
-            func isProved() -> Bool { loop.proof(limit: limit, at: 2, stretch: 5)?.isLoop == true }
-            func examine(isHandler: Bool) { _ = loop.examine(limit: limit, at: 2, stretch: 5) { _ in isHandler } }
-            examine(isHandler: true)
-            let before = isProved()
-            _ = send(question, "x", 1, 0)
-            defer { _ = send(question, "x", 1, 0) }
-            var next = cll_thread_syscall()
-            let isElsewhere = eventually {
-                cll_procfs_syscall(getpid(), waiting, &next) == Int32(CLL_SYSCALL_BLOCKED) && next.number == Int64(SYS_read)
-            }
-            let after = isProved()
-            examine(isHandler: false)
-            let atEnd = isProved()
-            // Shown there, it is proved there.
-            examine(isHandler: true)
-            return [before, isElsewhere, after, atEnd, isProved()]
-        }
-        #expect(found == [true, true, false, false, true])
     }
 
     @Test func `only a few of many other loops are read per examination`() throws {
