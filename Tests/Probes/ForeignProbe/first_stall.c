@@ -209,6 +209,11 @@ int run_first_stall(int count, char **arguments) {
     if (count > 2) waited_call = arguments[2];
     alarm(120);
     signal(SIGTERM, exit_regularly);
+    // The program inherits the signals that the test program's dispatch threads block.
+    sigset_t asked;
+    sigemptyset(&asked);
+    sigaddset(&asked, SIGTERM);
+    sigprocmask(SIG_UNBLOCK, &asked, NULL);
     set = epoll_create1(EPOLL_CLOEXEC);
     int other = epoll_create1(EPOLL_CLOEXEC);
     struct epoll_event interest = {.events = EPOLLIN | EPOLLONESHOT};
