@@ -82,7 +82,7 @@ void loop_begin_object(int32_t object) {
     loop_record_instance(object);
     loop_thread *thread = &loop_self;
     if (thread->process == 0 || !loop_is_same_process(thread)) return;
-    if (thread->outer_ns != 0 && thread->outer_object == object) thread->outer.sp = 0;
+    if (thread->outer_role != LOOP_AROUND && thread->outer_object == object) thread->outer.sp = 0;
     uint32_t state = clb_claim_state(thread->claim);
     if (state == CLB_SLOT_LIVE && thread->object != LOOP_OTHER_OBJECT) count_made(thread, object);
     if (state != CLB_SLOT_PROVISIONAL || thread->other_object != object) return;

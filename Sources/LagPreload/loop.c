@@ -175,7 +175,7 @@ static loop_thread *handle_other_place(
     int is_further_out = may_last && rank >= thread->rank && thread->rank != LOOP_RANK_EPOLL && sp > thread->place.sp;
     int has_left = is_further_out && !loop_is_interpreter && !thread->is_serving;
     if (has_left && rank != LOOP_RANK_EPOLL) return loop_change_place(thread, object, rank, address, sp);
-    if (loop_is_back(thread, object, address, sp)) return loop_return(thread, object, rank, address, sp);
+    if (loop_is_back(thread, object, rank, address, sp, purpose)) return loop_return(thread, object, rank, address, sp);
     int is_moved = may_last && rank == thread->rank && thread->object == object && loop_is_called_otherwise(&thread->place, object, address, sp);
     if (is_moved && loop_count_moved(thread, sp) >= LOOP_FEW_SET_WAITS) return loop_change_place(thread, object, rank, address, sp);
     thread->is_moved = is_moved;
@@ -190,15 +190,7 @@ static loop_thread *handle_other_place(
     int32_t needed = has_left ? LOOP_FEW_SET_WAITS : LOOP_WAITS;
     if (others >= needed && !thread->is_serving && is_further_out) return loop_change_place(thread, object, rank, address, sp);
     int is_likelier = rank > thread->rank && others >= needed && !thread->is_serving && has_been_gone(thread, LOOP_LIKELIER_MS);
-    if (is_likelier || (others >= LOOP_OTHER_WAITS && has_been_gone(thread, LOOP_GONE_MS))) {
-        loop_place outer = thread->place;
-        int32_t outer_object = thread->object;
-        loop_change_place(thread, object, rank, address, sp);
-        thread->outer = outer;
-        thread->outer_object = outer_object;
-        thread->outer_ns = 0;
-        return thread;
-    }
+    if (is_likelier || (others >= LOOP_OTHER_WAITS && has_been_gone(thread, LOOP_GONE_MS))) return loop_follow(thread, object, rank, address, sp);
     __atomic_store_n(&slot->inner_waits, slot->inner_waits + 1, __ATOMIC_RELAXED);
     return NULL;
 }
@@ -217,8 +209,7 @@ static int is_loop(loop_thread *thread, int32_t waits) {
     return waits >= few && (int64_t)(thread->row.last_ns - thread->other_ns) >= (int64_t)LOOP_FEW_MS * 1000000;
 }
 
-// The claimed candidate is now a loop. Called before the rest that ends its work, so that an observer of the rest sees a loop.
-static loop_thread *confirm(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
+loop_thread *loop_confirm(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
     write_place(thread, object, rank, address, sp);
     clb_loop_table_change(loop_table, thread->index, thread->claim, CLB_SLOT_LIVE);
     thread->claim = clb_claim_with_state(thread->claim, CLB_SLOT_LIVE);
@@ -232,7 +223,7 @@ static loop_thread *handle_candidate(
     if (thread->claim != 0 && waits == 1) loop_withdraw(thread);
     int is_claimed = thread->claim != 0;
     if (is_loop(thread, waits)) {
-        if (is_claimed) return confirm(thread, object, rank, address, sp);
+        if (is_claimed) return loop_confirm(thread, object, rank, address, sp);
         return loop_claim_slot(thread, CLB_SLOT_LIVE, object, rank, address, sp);
     }
     if (is_claimed && waits > 0) {
@@ -275,7 +266,7 @@ __attribute__((noinline)) loop_thread *loop_consider(
         if (loop_leave_start(thread, object, rank, address, sp, purpose)) return thread;
         return handle_other_place(thread, object, rank, address, sp, purpose);
     }
-    if (loop_is_back(thread, object, address, sp)) return loop_return(thread, object, rank, address, sp);
+    if (loop_is_back(thread, object, rank, address, sp, purpose)) return loop_return(thread, object, rank, address, sp);
     // A wait that cannot last does not prove a loop by itself. But a loop with work at each iteration (libuv with pending immediates) repeatedly waits
     // with timeout 0 at its place, and waits for long only when idle: at the place of an earlier lasting wait, they count.
     if (purpose == LOOP_FOR_NOTHING && !is_other(thread, object, rank, address, sp)) {

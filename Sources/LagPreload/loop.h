@@ -56,6 +56,10 @@ enum { LOOP_FOR_NOTHING = 0, LOOP_FOR_TIME = 1, LOOP_FOR_EVENTS = 2 };
 // At its start, the main thread waits on one descriptor for each answer of a server: these claims are counted separately.
 enum { LOOP_KIND_ONE = 0, LOOP_KIND_SEVERAL = 1, LOOP_KINDS = 2 };
 
+// What the other one of two places of a thread is: that of the loop within whose handler the current one, or the candidate, runs; possibly the
+// loop's (a start may have waited there, or here a handler: the thread rests at both); or not the loop's.
+enum { LOOP_AROUND = 0, LOOP_UNDECIDED = 1, LOOP_PAST = 2 };
+
 // How fast consecutive waits followed each other.
 typedef struct loop_row {
     uint64_t last_ns;
@@ -84,9 +88,11 @@ typedef struct loop_thread {
     uint64_t moved_word;  // the beacon's word then,
     int32_t moved_waits;  // and their number in a row
     int32_t is_moved;     // the last wait that was not the loop's was one of those
-    loop_place outer;     // of the loop within which the current one, or the candidate, runs; sp is 0 if there is none
+    loop_place outer;     // the other one of two places; sp is 0 if there is none
     int32_t outer_object;
-    uint64_t outer_ns;    // when its first wait was, if it may have been a start's; otherwise 0
+    int32_t outer_role;   // LOOP_AROUND, …
+    uint64_t outer_ns;    // of a place that may have been a start's: when its first wait was,
+    uint64_t left_ns;     // and when the thread left it for the instance
     int32_t made;         // the instance that the thread has created last, while its loop is on one,
     int32_t made_for_one; // how many in a row were used for one wait each,
     uint64_t made_waits;  // and the beacon's sequence when it was created
@@ -162,12 +168,17 @@ void loop_begin_candidate(loop_thread *thread, int32_t object, int rank, uint64_
 
 // If the thread's loop may have been its start's, and this wait is on an epoll instance: the wait is a candidate's from now on.
 int loop_leave_start(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp, int purpose);
-// Whether this wait is that of the loop within which the current one, or the candidate, runs.
-int loop_is_back(const loop_thread *thread, int32_t object, uint64_t address, uint64_t sp);
+// Whether this wait is at the other one of two places, and that may be the loop's.
+int loop_is_back(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp, int purpose);
 // That wait is the thread's loop again.
 loop_thread *loop_return(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp);
+// The loop's wait is another one, because the thread has waited there often; it may return.
+loop_thread *loop_follow(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp);
 // The process has created another instance.
 void loop_record_instance(int32_t object);
+
+// The claimed candidate is now a loop. Called before the rest that ends its work, so that an observer of the rest sees a loop.
+loop_thread *loop_confirm(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp);
 
 // From now on the loop's wait is another one, which is in progress.
 loop_thread *loop_change_place(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp);

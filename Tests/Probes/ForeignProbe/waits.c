@@ -605,12 +605,31 @@ int run_waits(int count, char **arguments) {
         call = "epoll_wait";
         loop(count > 3 ? atoi(arguments[3]) : 1, count > 4 ? atoi(arguments[4]) : 1);
         call = outer;
-        deeper_loop(1, 1);
+        deeper_loop(1, count > 5 ? atoi(arguments[5]) : 1);
         say("looped");
         await_line();
         deeper_loop(2, 1);
         say("looped");
         await_line();
+    } else if (strcmp(name, "alternates") == 0 && count > 3) {
+        // Waits by poll and on an instance in turns, for 12 s. The place that waits by poll is deeper in the stack, or further out.
+        bool is_outer = strcmp(arguments[3], "outer") == 0;
+        void (*polling)(int, int) = is_outer ? loop : deeper_loop, (*turning)(int, int) = is_outer ? deeper_loop : loop;
+        const char *start = call;
+        polling(12, 1);
+        say("started");
+        await_line();
+        call = "epoll_wait";
+        turning(8, 1);
+        for (int i = 0; i <= 12; i++) {
+            call = start;
+            polling(1, i < 12 ? 500 : 1);
+            call = "epoll_wait";
+            turning(1, i < 12 ? 500 : 1);
+            if (i < 11) continue;
+            say("looped");
+            await_line();
+        }
     } else if (strcmp(name, "inner-loop") == 0) {
         // A loop within a handler for 5.5 s, and back.
         for (int part = 0; part < 2; part++) {

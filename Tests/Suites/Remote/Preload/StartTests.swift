@@ -69,6 +69,56 @@ struct StartTests {
         try probe.expectEnd()
     }
 
+    /// A handler looks for an answer, at the place of a start. So many waits on the instance make it the loop's, or a candidate.
+    @Test(arguments: [("9", true), ("1", false)])
+    func `a wait that cannot last is no return to the place of a start`(waits: String, isLoop: Bool) throws {
+        let probe = try WatchedProbe("returns", "set poll", waits, "1", "0")
+        try probe.word("started")
+        let start = try #require(probe.table.live.first)
+        try probe.next("looped")
+        #expect(probe.table.live.count == (isLoop ? 1 : 0) && probe.table.provisional.count == (isLoop ? 0 : 1))
+        let loop = try #require(isLoop ? probe.table.live.first : probe.table.provisional.first)
+        #expect(loop.wait_sp > start.wait_sp && loop.changes == 0)
+        try probe.next("looped")
+        #expect(probe.table.live.first?.wait_sp == start.wait_sp)
+        try probe.expectEnd()
+    }
+
+    @Test func `a young loop whose handler waited on an instance is a loop again if no slot is free`() throws {
+        let probe = try WatchedProbe("returns", "set poll", "1", "1", "0")
+        try probe.word("started")
+        let start = try #require(probe.table.live.first)
+        try probe.next("looped")
+        let candidate = try #require(probe.table.provisional.first)
+        let index = probe.table.index(of: candidate)
+        for _ in 2..<Int(CLB_LOOP_TABLE_SLOTS) {
+            var claim: UInt64 = 0
+            _ = clb_loop_table_claim_slot(probe.table.raw, UInt32(CLB_LOOP_FROM_PRELOAD), getpid(), 0, clb_now_ns(), &claim)
+        }
+        try probe.next("looped")
+        let loop = try #require(probe.table.live.first)
+        #expect(probe.table.index(of: loop) == index && loop.wait_sp == start.wait_sp)
+        #expect(probe.table.raw.pointee.refused == 1)
+        try probe.expectEnd()
+    }
+
+    /// The one further out in the stack, after 12 s.
+    @Test(arguments: ["inner", "outer"])
+    func `of two places at which a thread waits in turns one is the loop's after some seconds`(start: String) throws {
+        let probe = try WatchedProbe("alternates", "set poll", start)
+        try probe.word("started")
+        let polled = try #require(probe.table.live.first)
+        try probe.next("looped")
+        let loop = try #require(probe.table.live.first)
+        #expect((loop.wait_sp == polled.wait_sp) == (start == "outer"))
+        let sequence = probe.table.sequence(of: loop)
+        try probe.next("looped")
+        let later = try #require(probe.table.live.first)
+        #expect(later.claim == loop.claim && later.changes == loop.changes)
+        #expect(probe.table.sequence(of: later) == sequence + 2)
+        try probe.expectEnd()
+    }
+
     /// A start that waits for a child on an instance of its own (`execSync` of node), and a handler that does so.
     @Test(arguments: [("older", true), ("newer", false)])
     func `only an older instance than the loop's own is another loop's at once`(later: String, isLeft: Bool) throws {
