@@ -19,6 +19,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     let examiner: LoopExaminer
     private let wasConfirmed = Atomic<Bool>(false)
     private let wasProved = Atomic<Bool>(false)
+    private let wasReported = Atomic<Bool>(false)
     private let quiet = Atomic<UInt64>(.max)
     /// The beacon's word of the last stretch of work in doubt; `.max`: none.
     private let doubtful = Atomic<UInt64>(.max)
@@ -71,6 +72,11 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
 
     /// Whether the kernel has shown that it is a loop, whatever its process publishes.
     var isProved: Bool { wasProved.load(ordering: .relaxed) }
+
+    /// Whether a stall of it was reported.
+    var isReported: Bool { wasReported.load(ordering: .relaxed) }
+
+    package func recordReport() { wasReported.store(true, ordering: .relaxed) }
 
     /// Nil for a mode that was created in the loop's process after the watch began, or whose name did not fit.
     package func modeName(_ number: UInt32) -> String? {

@@ -210,8 +210,10 @@ extension SharedLoopTableWatch {
 
     private func forget(_ loop: SharedLoopTable.Loop) {
         recordConfirmation(at: loop.index)
-        // What was taken for a loop may have been its thread's start, unless the kernel has shown a loop.
-        if loop.isWithdrawn, let watched = slots[loop.index]?.watched, watched.loop.claim == loop.claim, !watched.loop.isProved {
+        // It may have been its thread's start, unless the kernel has shown a loop, or a stall of it was reported.
+        if loop.isWithdrawn, let watched = slots[loop.index]?.watched, watched.loop.claim == loop.claim,
+            !watched.loop.isProved, !watched.loop.isReported
+        {
             setCounted(watched, false)
         }
         release(loop.index)

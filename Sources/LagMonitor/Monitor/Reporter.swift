@@ -110,7 +110,10 @@ final class Reporter: @unchecked Sendable {
             core.askHost(about: record)
         case .dismissed: write { core.settle(id) }
         case .begin, .end, .abandoned:
-            if watch.candidate != nil { withheld.recordReport(of: record, watch: index) }
+            if let loop = watch.candidate {
+                loop.recordReport()
+                withheld.recordReport(of: record, watch: index)
+            }
             write { _ = core.deliver(record, registry.counters(of: core)) }
         }
     }

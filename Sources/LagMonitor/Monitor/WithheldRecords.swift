@@ -40,7 +40,10 @@ struct WithheldRecords {
             confirmed.append(entry)
             return true
         }
-        for entry in confirmed { recordReport(of: entry.record, watch: entry.watch) }
+        for entry in confirmed {
+            entry.loop.recordReport()
+            recordReport(of: entry.record, watch: entry.watch)
+        }
         return confirmed.map { (record: $0.record, core: $0.core) }
     }
 

@@ -68,10 +68,13 @@ package protocol CandidateLoop: ObservableLoop {
     /// Whether its latest stretch of work may not be a loop's: nothing more of it is reported until it returns to its wait, or
     /// is found to keep a client waiting. Any thread.
     var isDoubtful: Bool { get }
+    /// A stall of it is reported. The reporter's thread.
+    func recordReport()
 }
 
 extension CandidateLoop {
     package var isDoubtful: Bool { false }
+    package func recordReport() {}
 }
 
 /// Ticks in progress.

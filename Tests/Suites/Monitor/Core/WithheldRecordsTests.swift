@@ -11,9 +11,13 @@ import Testing
         let thread = ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0)
         let name = "candidate"
         private let confirmed = Atomic(false)
+        private let reported = Atomic(0)
 
         var isConfirmed: Bool { confirmed.load(ordering: .acquiring) }
         func confirm() { confirmed.store(true, ordering: .releasing) }
+
+        var reports: Int { reported.load(ordering: .relaxed) }
+        func recordReport() { reported.add(1, ordering: .relaxed) }
     }
 
     private let core = MonitorCore(configuration: StallMonitorConfiguration(), sinks: [])
@@ -52,10 +56,10 @@ import Testing
         add(1...2, of: loop, watch: 1, to: &withheld)
         add(3...3, of: other, watch: 2, to: &withheld)
         add(4...4, of: loop, watch: 1, to: &withheld)
-        #expect(take(&withheld).isEmpty)
+        #expect(take(&withheld).isEmpty && loop.reports == 0)
         loop.confirm()
         #expect(take(&withheld) == [1, 2, 4])
-        #expect(take(&withheld).isEmpty)
+        #expect(take(&withheld).isEmpty && loop.reports == 3 && other.reports == 0)
         other.confirm()
         #expect(take(&withheld) == [3])
     }
