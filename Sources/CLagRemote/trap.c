@@ -110,13 +110,23 @@ static int64_t clr_delay(void) {
     return (int64_t)cll_parse_number(&place, 10);
 }
 
+// Each slot: the number of the thread that owns it, shifted left by 32 bits, and how often that was stopped since it owns the slot.
 static uint64_t stops[4096];
 
 static uint64_t *clr_count_of(pid_t tid) { return &stops[(uint32_t)tid % (sizeof(stops) / sizeof(*stops))]; }
 
-void clr_count_stop(pid_t tid) { __atomic_fetch_add(clr_count_of(tid), 1, __ATOMIC_RELAXED); }
+void clr_count_stop(pid_t tid) {
+    uint64_t *slot = clr_count_of(tid), before = __atomic_load_n(slot, __ATOMIC_RELAXED), after;
+    do {
+        const uint32_t count = before >> 32 == (uint32_t)tid ? (uint32_t)before : 0;
+        after = (uint64_t)(uint32_t)tid << 32 | (uint32_t)(count + 1);
+    } while (!__atomic_compare_exchange_n(slot, &before, after, 0, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+}
 
-uint64_t clr_stops(pid_t tid) { return __atomic_load_n(clr_count_of(tid), __ATOMIC_RELAXED); }
+uint64_t clr_stops(pid_t tid) {
+    const uint64_t found = __atomic_load_n(clr_count_of(tid), __ATOMIC_ACQUIRE);
+    return found >> 32 == (uint32_t)tid ? (uint32_t)found : 0;
+}
 
 int clr_await_trap(pid_t pid, pid_t tid, clr_trap *trap) {
     const uint64_t begun_ns = clb_now_ns();

@@ -15,7 +15,9 @@
 
 typedef struct clr_tracer clr_tracer;
 
-// How often this process has stopped the thread. The kernel counts each stop as a sleep. (Threads whose numbers are equal modulo 4096 have one count.) Any thread.
+// How often this process has stopped the thread, at least: it begins again at 0 when another one, whose number is equal modulo 4096, is stopped. So a later
+// value is never greater than an earlier one by more than the stops in between. The kernel counts a stop of a running thread as one sleep, and one of a
+// sleeping thread as two, because that then goes to sleep again. Any thread.
 uint64_t clr_stops(pid_t tid);
 
 // Called by the tracer's thread while the target is stopped: its time counts towards the stop.

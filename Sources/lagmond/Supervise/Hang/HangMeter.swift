@@ -22,8 +22,11 @@ struct HangMeter: Sendable {
         var isStoppedOrTraced: Bool
         /// Total time that its thread has waited for a processor.
         var waitedForProcessor: Duration
-        /// Total number of times that it went to sleep, without stops by lagmond itself; nil: not known.
+        /// Total number of times that it went to sleep; nil: not known.
         var sleeps: UInt64?
+        /// Stops of it by lagmond itself, which the kernel counts as sleeps, before and after `sleeps` was read (`clr_stops`).
+        var stopsBefore: UInt64 = 0
+        var stopsAfter: UInt64 = 0
         /// Whether it runs or waits for a processor now.
         var isRunnable = false
         /// Whether the kernel alone proves that work waits for its loop (``LoopProof/isWitnessed``).
@@ -70,7 +73,7 @@ struct HangMeter: Sendable {
             (isHandled, hung, began) = (false, .zero, reading.time)
             return
         }
-        let sleptOnce = reading.sleeps != nil && last.sleeps == reading.sleeps
+        let sleptOnce = sleeps(since: last, reading) == 0
         let waited = max(reading.waitedForProcessor - last.waitedForProcessor, .zero)
         let couldRun = max(reading.time - last.time - waited, .zero)
         let computed = reading.computed - last.computed
@@ -107,8 +110,14 @@ struct HangMeter: Sendable {
         last.isWorkPending == true && reading.isWorkPending == true
     }
 
+    /// Without the stops by lagmond that were certainly in between. What is not known, or contradictory, counts as many sleeps.
     private func sleeps(since last: Reading, _ reading: Reading) -> UInt64 {
-        guard let before = last.sleeps, let now = reading.sleeps else { return .max }
-        return now - min(now, before)
+        // It may be lagmond's stop, which the kernel has counted, and lagmond has not yet.
+        guard !last.isStoppedOrTraced, !reading.isStoppedOrTraced, let before = last.sleeps, let now = reading.sleeps else {
+            return .max
+        }
+        let stops = reading.stopsBefore - min(reading.stopsBefore, last.stopsAfter)
+        guard now >= before, now - before >= stops else { return .max }
+        return now - before - stops
     }
 }

@@ -156,11 +156,11 @@ extension HangMeter.Reading {
         let proof = isWorking ? loop.proof(at: time.nanoseconds) : LoopProof(isLoop: false, isWorkPending: false)
         (isLoop, isWorkPending) = (proof?.isLoop, proof?.isWorkPending)
         let mayHang = isWorking && (isLoop == true || isSuspect)
-        // Before the kernel's count: a stop in between counts as a sleep now, and not at the next poll.
-        let stops = clr_stops(thread)
+        stopsBefore = clr_stops(thread)
         let status: (isHeld: Bool, isRunnable: Bool, isAlone: Bool, sleeps: UInt64?) =
             mayHang ? Self.status(in: Self.text(process.pid, thread, "status")) : (false, false, false, nil)
-        (isStoppedOrTraced, isRunnable, sleeps) = (status.isHeld, status.isRunnable, status.sleeps.map { $0 - min($0, stops) })
+        stopsAfter = clr_stops(thread)
+        (isStoppedOrTraced, isRunnable, sleeps) = (status.isHeld, status.isRunnable, status.sleeps)
         isWitnessed = proof?.isWitnessed == true && status.isAlone
         (computed, waitedForProcessor) = mayHang ? Self.times(process.pid, thread) : (.zero, .zero)
     }

@@ -123,6 +123,11 @@ struct HangMeterTests {
         var stopped = readings()
         for index in 25...50 { stopped[index].sleeps = 8 }
         #expect(Self.hung(stopped) >= .milliseconds(980))
+        for index in 0...50 {
+            let stops = UInt64(index)
+            (stopped[index].sleeps, stopped[index].stopsBefore, stopped[index].stopsAfter) = (7 + stops, stops, stops)
+        }
+        #expect(Self.hung(stopped) == .seconds(1))
         // While work waits, all computing counts, also if the waits are longer than the longest time between two polls.
         #expect(
             Self.hung((0...50).map { Self.reading($0 * 400, computed: Int($0) * 40, waited: Int($0) * 360) }) == .seconds(2)
@@ -152,6 +157,27 @@ struct HangMeterTests {
         #expect(isWitnessed())
         #expect(!isWitnessed { $0.sleeps = $1 < 6 ? 5 : 6 })
         #expect(!isWitnessed { if $1 == 6 { $0.isWitnessed = false } })
+        // Stops by lagmond itself are no sleeps. None hides a sleep: not one from before, when another thread had the count, nor
+        // one that the kernel had counted before lagmond did. A sleeping thread sleeps again after it.
+        func isOne(sleeps: UInt64, stops: UInt64, fromPoll stopped: UInt64 = 6) -> Bool {
+            isWitnessed {
+                let sum = $1 < stopped ? 90 : stops
+                ($0.sleeps, $0.stopsBefore, $0.stopsAfter) = ($1 < 6 ? 5 : 5 + sleeps, sum, sum)
+            }
+        }
+        #expect(isOne(sleeps: 1, stops: 91))
+        #expect(!isOne(sleeps: 1, stops: 90))
+        #expect(!isOne(sleeps: 1, stops: 1))
+        #expect(!isOne(sleeps: 2, stops: 91))
+        #expect(!isOne(sleeps: 0, stops: 91))
+        #expect(!isOne(sleeps: 1, stops: 91, fromPoll: 7))
+        #expect(
+            !isWitnessed {
+                $0.sleeps = $1 < 6 ? 5 : 6
+                $0.stopsBefore = $1 < 6 ? 90 : 91
+                $0.stopsAfter = $1 < 5 ? 90 : 91
+            }
+        )
         // It may have woken up under a debugger.
         #expect(
             !isWitnessed {
