@@ -65,6 +65,9 @@ struct HangMeter: Sendable {
     /// Whether an action was taken for the current callback.
     var isHandled = false
 
+    /// Whether its last reading proves that it is a loop, as an action requires.
+    var isProved: Bool { last?.isLoop == true }
+
     init(longestGap: Duration) { self.longestGap = longestGap }
 
     mutating func add(_ reading: Reading) {

@@ -68,6 +68,14 @@ struct HangMeterTests {
         #expect(hung(3...7, true, computed: 95) == .seconds(1))
     }
 
+    @Test func `an action has to wait for a poll that finds something out`() {
+        var meter = HangMeter(longestGap: .milliseconds(200))
+        for time in 0...5 { meter.add(Self.reading(UInt64(time) * 100)) }
+        #expect(meter.isProved)
+        meter.add(Self.reading(600, loop: nil, pending: nil))
+        #expect(!meter.isProved && meter.hung == .milliseconds(500))
+    }
+
     @Test func `a thread that is not proved to be a loop does not hang`() {
         #expect(Self.hung((0...10).map { Self.reading($0 * 100, loop: false, computed: Int($0) * 100) }) == .zero)
     }
