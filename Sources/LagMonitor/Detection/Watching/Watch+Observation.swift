@@ -61,7 +61,10 @@ extension Watch {
 
     private func visitClosely(_ scan: inout ScanState) {
         let (isHeld, stop) = pollHold(self.reading, &scan)
-        guard !isHeld else { return scheduleHoldPoll(&scan) }
+        guard !isHeld else {
+            settleIfKnown(self.reading, at: scan.now)
+            return scheduleHoldPoll(&scan)
+        }
         examine(scan)
         var reading = self.reading
         settleIfKnown(reading, at: scan.now)
