@@ -31,6 +31,14 @@ final class TurnCoverage: Sendable {
     /// Whether proofs are requested, so that watching for iterations is worth its cost for the thread.
     var isWanted: Bool { askedNanoseconds.load(ordering: .relaxed) != 0 }
 
+    /// Whether there was no sample at all since the last call of ``isComplete(at:)``: their thread had no processor. Then nothing
+    /// is known now, and a later call covers that time as well.
+    var isBehind: Bool {
+        let before = askedNanoseconds.load(ordering: .relaxed)
+        return before != 0 && sampledNanoseconds.load(ordering: .acquiring) <= before
+            && unprovedNanoseconds.load(ordering: .relaxed) <= before
+    }
+
     /// Whether no iteration can have been missed between the last call and the last sample, which is later.
     func isComplete(at now: UInt64) -> Bool {
         let before = askedNanoseconds.exchange(now, ordering: .relaxed)

@@ -23,7 +23,7 @@ package struct LoopProof: Sendable, Equatable {
 /// A loop of another process.
 package protocol ForeignLoop: ExaminableLoop {
     /// Takes some 10 µs, half a millisecond while another thread examines it. Any thread.
-    /// - Returns: nil: not known now, because another thread's examination has not ended.
+    /// - Returns: nil: not known now, because another thread's examination has not ended, or it has not been sampled meanwhile.
     func proof(at now: UInt64) -> LoopProof?
 
     /// Whether it is known to be a loop; before, no action may be taken because of it. Any thread.
