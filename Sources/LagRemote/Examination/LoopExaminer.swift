@@ -114,7 +114,8 @@ package final class LoopExaminer: Sendable {
             let calls = state.calls.read()
             guard isAsleep(in: found), isStillThere() else { return }
             guard let object else {
-                state.isRing = clr_wait_kind(found.number) != 0
+                // Of another kind, its arguments could not be read.
+                state.isRing = Int(clr_wait_kind(found.number)) == CLR_WAIT_RING
                 return
             }
             let wasTimeAlone = state.object == nil || isTimeAlone.load(ordering: .relaxed)

@@ -410,6 +410,24 @@ static int join_thread(void) {
     return pthread_join(thread, NULL);
 }
 
+static void *drop_page(void *page) {
+    sleep_ms(20);
+    madvise(page, (size_t)getpagesize(), MADV_DONTNEED);
+    return NULL;
+}
+// For one pipe, with its argument in a page that is absent during the wait.
+static int poll_with_absent_page(void) {
+    struct pollfd *one = mmap(NULL, (size_t)getpagesize(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (one == MAP_FAILED) _exit(3);
+    *one = (struct pollfd){.fd = ends[0], .events = POLLIN};
+    pthread_t thread;
+    pthread_create(&thread, NULL, drop_page, one);
+    int result = poll(one, 1, 300);
+    pthread_join(thread, NULL);
+    munmap(one, (size_t)getpagesize());
+    return result;
+}
+
 // Like a supervisor: for its input and for what a child writes, which holds the other end.
 static int poll_with_childs_pipe(void) {
     int childs[2];
@@ -495,6 +513,7 @@ static int be_object(const char *kind) {
         if (line[0] == 'f') result = poll((struct pollfd[2]){{.fd = STDIN_FILENO, .events = POLLIN}, some[1]}, 2, 300);
         if (line[0] == 'u') result = poll_with_childs_pipe();
         if (line[0] == 'j') result = join_thread();
+        if (line[0] == 'g') result = poll_with_absent_page();
         if (line[0] == 'd') deeper(1024, poll_one, 300);
         printf("%d\n", result);
         fflush(stdout);

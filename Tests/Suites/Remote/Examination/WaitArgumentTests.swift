@@ -1,5 +1,6 @@
 internal import CLagLinux
 internal import Glibc
+internal import Synchronization
 internal import Testing
 
 @testable internal import LagRemote
@@ -18,5 +19,21 @@ struct WaitArgumentTests {
         #expect(WaitObject(process: getpid(), of: call) == nil)
         page.storeBytes(of: 1, as: UInt64.self)
         #expect(WaitObject(process: getpid(), of: call) != nil)
+    }
+
+    /// A thread of a pool may wait for its one connection like that.
+    @Test(.enabled(if: MemoryCopyTests.showsPages)) func `a wait whose arguments cannot be read is not one on a ring`() throws {
+        let probe = try ObjectProbe("level")
+        let examiner = probe.makeExaminer()
+        let isRing = try probe.sleeping(in: "g") { call -> Bool? in
+            // The page is dropped during the wait.
+            for _ in 0..<200 where WaitObject(process: probe.pid, of: call) != nil { usleep(1000) }
+            guard WaitObject(process: probe.pid, of: call) == nil else { return nil }
+            examiner.recordRest(call, at: 1)
+            guard examiner.isAsleep(in: call) else { return nil }
+            return examiner.state.withLock { $0.isRing }
+        }
+        #expect(!isRing)
+        #expect(try probe.answer() == 0)
     }
 }
