@@ -142,7 +142,10 @@ extension LoopExaminer {
             if let calls, isUnmoved {
                 let isHandler = calls.isHandler(of: rest)
                 state.handlerStretch = isHandler ? stretch : nil
-                state.handlerCall = calls.isCertainlyHandler(of: rest) ? HandlerCall(call, in: stretch) : nil
+                let shown = calls.isCertainlyHandler(of: rest) ? HandlerCall(call, in: stretch) : nil
+                // It may be the C stack that has shown it, which is read again next.
+                state.isInDoubt = shown == nil && state.handlerCall != nil
+                state.handlerCall = shown
                 return isHandler
             }
             if isUnmoved { break }

@@ -34,6 +34,8 @@ package final class LoopExaminer: Sendable {
         var handlerStretch: UInt64?
         /// Where those, or the calls on its stack, last did beyond doubt.
         var handlerCall: HandlerCall?
+        /// An examination in progress has forgotten that, and may find the same again: until it ends, nothing is known.
+        var isInDoubt = false
         var calls: CallChainReader
         var libraries: LibrarySearch
         /// The epoll instance on which the kernel has shown the thread waiting.
@@ -183,6 +185,7 @@ package final class LoopExaminer: Sendable {
         }
         var facts = complete(found, at: now, others).rule
         if isHandlerByCalls(facts, in: stretch, isHandler) { facts.doing = .waiting(isFurtherOut: false) }
+        state.withLock { $0.isInDoubt = false }
         let isQuiet = !isDeclared && facts.isQuiet
         return LoopExamination(
             isQuiet: isQuiet,
@@ -196,7 +199,7 @@ package final class LoopExaminer: Sendable {
 
     /// The proof that an action needs. A claim of the shared table proves nothing: another process may have written it.
     /// - Parameter epoll: the object that the loop waits on, if its process publishes it.
-    /// - Returns: nil: another thread has been examining it for long.
+    /// - Returns: nil: not known now, because another thread's examination has not ended.
     func proof(
         limit: UInt64,
         epoll: Int32? = nil,
@@ -207,7 +210,8 @@ package final class LoopExaminer: Sendable {
         sharing: (_ epoll: Int32) -> QuietRule.Sharing = { _ in .alone },
         others: () -> [Other] = { [] }
     ) -> LoopProof? {
-        let found = tryState { state in
+        let found: Facts? = tryState { (state: inout State) -> Facts? in
+            guard !state.isInDoubt else { return nil }
             if let epoll { record(epoll, &state) }
             return readFacts(
                 limit: limit,
@@ -219,7 +223,7 @@ package final class LoopExaminer: Sendable {
                 sharing,
                 &state
             )
-        }
+        } ?? nil
         guard let found else { return nil }
         let (facts, isKnown) = complete(found, at: now, others)
         guard isDeclared, !isClaimed else {
