@@ -210,20 +210,21 @@ package final class LoopExaminer: Sendable {
         sharing: (_ epoll: Int32) -> QuietRule.Sharing = { _ in .alone },
         others: () -> [Other] = { [] }
     ) -> LoopProof? {
-        let found: Facts? = tryState { (state: inout State) -> Facts? in
-            guard !state.isInDoubt else { return nil }
-            if let epoll { record(epoll, &state) }
-            return readFacts(
-                limit: limit,
-                at: now,
-                stretch: stretch,
-                since: begin,
-                isYoung: isYoung,
-                isForProof: true,
-                sharing,
-                &state
-            )
-        } ?? nil
+        let found: Facts? =
+            tryState { (state: inout State) -> Facts? in
+                guard !state.isInDoubt else { return nil }
+                if let epoll { record(epoll, &state) }
+                return readFacts(
+                    limit: limit,
+                    at: now,
+                    stretch: stretch,
+                    since: begin,
+                    isYoung: isYoung,
+                    isForProof: true,
+                    sharing,
+                    &state
+                )
+            } ?? nil
         guard let found else { return nil }
         let (facts, isKnown) = complete(found, at: now, others)
         guard isDeclared, !isClaimed else {

@@ -5,6 +5,7 @@ internal import LagActivity
 internal import Synchronization
 internal import TestSupport
 internal import Testing
+
 @testable internal import LagRemote
 
 extension SharedListenerTests {
