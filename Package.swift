@@ -288,13 +288,14 @@ if isUnsupported {
 
 // MARK: Settings of all targets
 
+// Not in a dependency, where SwiftPM removes only a part of this, so the build fails; nor by other systems' unknown compilers.
+let isDependency = ["/checkouts/", "/registry/downloads/"].contains { Context.packageDirectory.contains($0) }
 for target in package.targets where target.type != .system {
     target.swiftSettings = [.enableUpcomingFeature("MemberImportVisibility"), .enableUpcomingFeature("ExistentialAny")]
     if choice == "1" { target.swiftSettings?.append(.define("LAGMONITOR_UNSUPPORTED")) }
-    // Except on other systems, whose compilers' warnings are unknown.
-    if !isUnsupported || choice == "1" { target.swiftSettings?.append(.treatAllWarnings(as: .error)) }
     target.cSettings =
-        (target.cSettings ?? []) + [
-            .enableWarning("all"), .enableWarning("extra"), .disableWarning("unused-parameter"), .treatAllWarnings(as: .error),
-        ]
+        (target.cSettings ?? []) + [.enableWarning("all"), .enableWarning("extra"), .disableWarning("unused-parameter")]
+    if isDependency || isUnsupported && choice != "1" { continue }
+    target.swiftSettings?.append(.treatAllWarnings(as: .error))
+    target.cSettings?.append(.treatAllWarnings(as: .error))
 }
