@@ -1,4 +1,5 @@
 """The programs of Scripts/programs by name."""
+import crowds
 import daemons
 import displays
 import injected_daemons
@@ -14,8 +15,8 @@ import scripted
 import terminals
 
 KINDS = (
-    *daemons.PROGRAMS, *name_servers.PROGRAMS, *scripted.PROGRAMS, *python_programs.PROGRAMS, *pools.PROGRAMS, *reloading.PROGRAMS, *displays.PROGRAMS, *terminals.PROGRAMS,
-    *injected_servers.PROGRAMS, *injected_networks.PROGRAMS, *injected_others.PROGRAMS,
+    *daemons.PROGRAMS, *name_servers.PROGRAMS, *scripted.PROGRAMS, *python_programs.PROGRAMS, *pools.PROGRAMS, *crowds.PROGRAMS,
+    *reloading.PROGRAMS, *displays.PROGRAMS, *terminals.PROGRAMS, *injected_servers.PROGRAMS, *injected_networks.PROGRAMS, *injected_others.PROGRAMS,
     *injected_daemons.PROGRAMS, *injected_python.PROGRAMS,
 )
 # Programs that are also measured with `lagmond attach`, which starts when they listen: single-threaded loops, pools, loops of several threads, one of

@@ -4,7 +4,8 @@ import subprocess
 import time
 
 from harness import Failure, repeat_client, run_client
-from program import BLOCK_SECONDS, CHILD_CALL, FILE_CALL, HTTPProgram, Program, Stall, block_at_file, talk_load
+from program import HTTPProgram, Program, Reloading, in_background, talk_load
+from stalls import BLOCK_SECONDS, CHILD_CALL, REREAD, Miss, Stall
 
 
 class Redis(Program):
@@ -34,13 +35,19 @@ class Redis(Program):
         asked, ended = count(5_000_000)
         return count(int(5_000_000 * BLOCK_SECONDS / (ended - asked)))
 
+    def begin_hang(self, session, seconds):
+        in_background(session.exchange, f"DEBUG SLEEP {seconds}\r\n".encode())
+
+    def visit(self, session):
+        session.exchange(b"PING\r\n")
+
     def load(self, session, seconds):
         repeat_client(["redis-benchmark", "-p", str(self.port), "-n", "100000", "-q"], seconds)
 
 
 class Nginx(HTTPProgram):
-    name, is_known = "nginx", True
-    needs = ("nginx", "wrk", "/usr/lib/nginx/modules/ngx_http_echo_module.so")
+    name, is_known, hang_path = "nginx", True, "/hang"
+    needs = ("nginx", "/usr/lib/nginx/modules/ngx_http_echo_module.so")
 
     def command(self):
         (self.home / "index.html").write_text("hello\n")
@@ -51,7 +58,8 @@ class Nginx(HTTPProgram):
             events {{ worker_connections 512; }}
             http {{
                 access_log off; root {self.home}; {temporary}
-                server {{ listen 127.0.0.1:{self.port}; location / {{ }} location /sleep {{ echo_blocking_sleep 0.6; echo slept; }} }}
+                server {{ listen 127.0.0.1:{self.port}; location / {{ }} location /sleep {{ echo_blocking_sleep 0.6; echo slept; }}
+                    location /hang {{ echo_blocking_sleep 8; echo slept; }} }}
             }}""")]
 
     def stalls(self):
@@ -60,8 +68,8 @@ class Nginx(HTTPProgram):
 
 
 class Haproxy(HTTPProgram):
-    name, is_known = "haproxy", True
-    needs = ("haproxy", "wrk")
+    name, is_known, hang_path = "haproxy", True, "/hang"
+    needs = ("haproxy",)
 
     def command(self):
         lua = self.write("block.lua", """
@@ -72,6 +80,7 @@ class Haproxy(HTTPProgram):
                 applet:send("hello\\n")
             end
             core.register_service("sleep", "http", function(applet) os.execute("sleep 0.6") answer(applet) end)
+            core.register_service("hang", "http", function(applet) os.execute("sleep 8") answer(applet) end)
         """)
         return ["haproxy", "-db", "-f", self.write("haproxy.cfg", f"""
 global
@@ -85,20 +94,22 @@ defaults
 frontend web
     bind 127.0.0.1:{self.port}
     http-request use-service lua.sleep if {{ path /sleep }}
+    http-request use-service lua.hang if {{ path /hang }}
     http-request return status 200 content-type text/plain string hello
 """)]
 
     def stalls(self):
-        return [Stall("a Lua service that waits for a child", self.request("/sleep"), ("syscall",), CHILD_CALL)]
+        return [Stall("a Lua service that waits for a child", self.request("/sleep"), ("syscall",), CHILD_CALL, "hlua_.*")]
 
 
 class Lighttpd(HTTPProgram):
-    name = "lighttpd"
-    needs = ("lighttpd", "wrk")
+    name, hang_path = "lighttpd", "/hang.shtml"
+    needs = ("lighttpd",)
 
     def command(self):
         self.write("index.html", "hello\n")
-        self.write("sleep.shtml", '<!--#exec cmd="sleep 0.6" -->\nhello\n')
+        for name, seconds in (("sleep", 0.6), ("hang", 8)):
+            self.write(f"{name}.shtml", f'<!--#exec cmd="sleep {seconds}" -->\nhello\n')
         return ["lighttpd", "-D", "-f", self.write("lighttpd.conf", f"""
             server.modules = ("mod_ssi")
             server.document-root = "{self.home}"
@@ -112,7 +123,7 @@ class Lighttpd(HTTPProgram):
         """)]
 
     def stalls(self):
-        return [Stall("a page that waits for a child", self.request("/sleep.shtml"), ("syscall",), CHILD_CALL)]
+        return [Stall("a page that waits for a child", self.request("/sleep.shtml"), ("syscall",), CHILD_CALL, "fdevent_.*|mod_ssi_.*")]
 
     def end(self, session):
         # After SIGTERM its status is 0 or 1 at random.
@@ -149,17 +160,17 @@ class Beanstalkd(Program):
         talk_load(self.port, seconds, 20, r"peek-ready\r\n", r"\r\na\r\n")
 
 
-class Mosquitto(Program):
+class Mosquitto(Reloading):
     name = "mosquitto"
     needs = ("mosquitto", "mosquitto_pub", "mosquitto_sub")
 
     def command(self):
-        self.acl = self.write("acl", "topic readwrite #\n")
-        self.acl.chmod(0o644)
+        self.reread = self.write("acl", "topic readwrite #\n")
+        self.reread.chmod(0o644)
         return ["mosquitto", "-c", self.write("mosquitto.conf", f"""
 listener {self.port} 127.0.0.1
 allow_anonymous true
-acl_file {self.acl}
+acl_file {self.reread}
 log_type none
 user root
 """)]
@@ -173,11 +184,8 @@ user root
             run_client(["mosquitto_pub", "-p", str(self.port), "-t", "a/b", "-m", word, "-q", "1"], 5)
         return subscriber.communicate()[0]
 
-    def stalls(self):
-        return [Stall("an access list that is a pipe, reread", self.reload, ("syscall",), FILE_CALL)]
-
-    def reload(self, session):
-        return block_at_file(self.acl, lambda: session.process.send_signal(signal.SIGHUP), session.accepts)
+    def visit(self, session):
+        session.exchange(b"\x10\x0d\0\4MQTT\4\2\0\x3c\0\1a")
 
     def load(self, session, seconds):
         subscriber = subprocess.Popen(["mosquitto_sub", "-p", str(self.port), "-t", "l"], stdout=subprocess.DEVNULL)
@@ -195,16 +203,19 @@ user root
             subscriber.wait()
 
 
-class Squid(HTTPProgram):
+class Squid(Reloading):
+    # lagmond forwards the signal to squid's master, which forwards it to the process with the loop.
     name, is_known = "squid", True
+    misses = {REREAD: Miss("as another user it is watched from outside, not from the start", only_first=True)}
+    no_action = "it takes its descriptors out of its epoll instance before it rereads the file, so nothing is pending there"
     needs = ("squid", "wrk")
 
     def command(self):
-        self.rights = self.write("rights", "192.0.2.1\n")
+        self.reread = self.write("rights", "192.0.2.1\n")
         self.home.chmod(0o777)
         return ["squid", "--foreground", "-n", f"p{self.port}", "-f", self.write("squid.conf", f"""
 http_port 127.0.0.1:{self.port}
-acl others src "{self.rights}"
+acl others src "{self.reread}"
 http_access allow all
 cache deny all
 pid_filename {self.home}/pid
@@ -219,16 +230,6 @@ shutdown_lifetime 0 seconds
 
     def converse(self, session):
         return "".join(str(len(session.get("/squid-internal-static/icons/SN.png"))) for _ in range(10))
-
-    def stalls(self):
-        return [Stall("an access list that is a pipe, reread", self.reload, ("syscall",), FILE_CALL)]
-
-    def reload(self, session):
-        return block_at_file(self.rights, lambda: self.hang_up(session), session.accepts)
-
-    def hang_up(self, session):
-        # lagmond forwards the signal to squid's master, which forwards it to the process with the loop.
-        session.process.send_signal(signal.SIGHUP)
 
     def load(self, session, seconds):
         text = run_client(["wrk", "-t1", "-c8", f"-d{max(1, round(seconds))}s", f"http://127.0.0.1:{self.port}/squid-internal-static/icons/SN.png"], seconds)

@@ -1,14 +1,15 @@
 """Programs whose loop no client request can block: a preloaded library (apps/inject.c) blocks it in the functions that they call for a connection."""
+import contextlib
 import mmap
 import os
 import socket
 import struct
 import subprocess
-import threading
 import time
 
 from harness import Failure
-from program import APPS, BLOCK_SECONDS, Program, Stall
+from program import APPS, Program, in_background
+from stalls import BLOCK_SECONDS, Stall
 
 # apps/inject.c: injected_page
 PAGE = struct.Struct("=6I2q")
@@ -26,14 +27,11 @@ HANG_KIND = 3
 
 
 class Injected(Program):
+    needs = ("cc",)
     greeting = b"GET / HTTP/1.0\r\n\r\n"
     # Whether any thread may be blocked; otherwise only the main thread.
     any_thread = False
     library = None
-
-    @property
-    def can_hang(self):
-        return not self.no_stalls
 
     @classmethod
     def prepare(cls, folder):
@@ -65,10 +63,8 @@ class Injected(Program):
                 pass
 
     def poke_quietly(self):
-        try:
+        with contextlib.suppress(OSError):
             self.poke()
-        except OSError:
-            pass
 
     def converse(self, session):
         # Makes sure that the program is running its loop before it is ended.
@@ -78,7 +74,7 @@ class Injected(Program):
 
     def stalls(self):
         return [
-            Stall(f"a handler that {does}", lambda session, kind=kind: self.block(kind), causes, frame, loop=".*")
+            Stall(f"a handler that {does}", lambda session, kind=kind: self.block(kind), causes, frame, frame, loop=".*")
             for kind, (does, frame, causes) in enumerate(KINDS, 1)
         ]
 
@@ -90,29 +86,14 @@ class Injected(Program):
             if time.monotonic() - asked > TAKEN_SECONDS:
                 struct.pack_into("=I", self.page, 0, 0)
                 raise Failure("no thread executed the stall")
-            threading.Thread(target=self.poke_quietly, daemon=True).start()
+            in_background(self.poke)
             time.sleep(0.1)
 
-    def hang(self, session, seconds):
+    def begin_hang(self, session, seconds):
         self.request_block(HANG_KIND, seconds)
-        begun = time.monotonic()
-        waiting = threading.Event()
 
-        def wait_as_client():
-            # New clients, each of which waits for its answer.
-            while not waiting.is_set():
-                threading.Thread(target=self.poke_quietly, daemon=True).start()
-                waiting.wait(0.3)
-
-        threading.Thread(target=wait_as_client, daemon=True).start()
-        try:
-            while time.monotonic() < begun + seconds:
-                if session.actions():
-                    return time.monotonic() - begun
-                time.sleep(0.02)
-            return None
-        finally:
-            waiting.set()
+    def visit(self, session):
+        self.poke()
 
     def block(self, kind):
         asked = time.monotonic()

@@ -54,6 +54,8 @@ class Pen(Injected):
 
 class Webdis(Injected):
     name = "webdis"
+    # A loop wakes ten times a second.
+    idle_limit = 0.007
     needs = ("webdis",)
     greeting = b"GET /PING HTTP/1.1\r\nHost: a\r\n\r\n"
     any_thread = True
@@ -197,7 +199,7 @@ class Nim(Injected):
     """Its loop's wait has its events on the stack, and is deeper than the handlers."""
 
     name, is_known = "nim", True
-    needs = ("nim", "gcc")
+    needs = ("nim",)
     # A trace of the calls at its end.
     output_is_same = False
     binary = None

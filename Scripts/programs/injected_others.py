@@ -57,6 +57,7 @@ class Uhub(Injected):
 
 class Xl2tpd(UDP):
     name = "xl2tpd"
+    no_action = "its wait is deeper in the stack than its handlers, and its clients send datagrams"
     needs = ("xl2tpd",)
     greeting = b"\xc8\x02\x00\x14\x00\x00\x00\x00\x00\x00\x00\x00\x80\x08\x00\x00\x00\x00\x00\x01"
 
@@ -114,6 +115,8 @@ class Pipewire(UnixSocket):
 
 class Dnsdist(Injected):
     name = "dnsdist"
+    # Each of twelve loops wakes twice a second.
+    idle_limit = 0.014
     needs = ("dnsdist",)
     no_stalls = "its connections are accepted by a thread that does nothing else"
     greeting = b"\x00\x11\x12\x34\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x01"
@@ -148,6 +151,7 @@ class Nbdkit(Injected):
 
 class Rtorrent(UnixSocket):
     name = "rtorrent"
+    no_action = "its wait is deeper in the stack than its handlers"
     needs = ("rtorrent",)
     needs_terminal = True
     output_is_same = False

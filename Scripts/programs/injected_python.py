@@ -16,6 +16,7 @@ class PythonDaemon(Injected):
 
 class Pyftpdlib(PythonDaemon):
     name = "pyftpdlib"
+    packages = ("pyftpdlib",)
     greeting = b"USER anonymous\r\n"
 
     def command(self):
@@ -24,6 +25,7 @@ class Pyftpdlib(PythonDaemon):
 
 class Pymodbus(PythonDaemon):
     name = "pymodbus"
+    packages = ("pymodbus",)
     greeting = b"\0\1\0\0\0\6\1\3\0\0\0\1"
 
     def command(self):
@@ -39,6 +41,7 @@ asyncio.run(StartAsyncTcpServer(context=context, address=("127.0.0.1", {self.por
 
 class Amqtt(PythonDaemon):
     name = "amqtt"
+    packages = ("amqtt",)
     greeting = b"\x10\x0d\0\4MQTT\4\2\0\x3c\0\1a"
 
     def command(self):
@@ -57,6 +60,7 @@ asyncio.run(main())
 
 class Circus(PythonDaemon):
     name = "circus"
+    packages = ("circus",)
     # The greeting of ZeroMQ's protocol.
     greeting = b"\xff\0\0\0\0\0\0\0\1\x7f\3"
     any_thread = True
@@ -68,6 +72,7 @@ class Circus(PythonDaemon):
 
 class Pyro(PythonDaemon):
     name = "pyro5"
+    packages = ("Pyro5",)
     greeting = b"PYRO" + b"\0" * 40
 
     def environment(self):

@@ -15,7 +15,8 @@ import time
 
 import catalogue
 from harness import Failure, say
-from measure import STOPPING, Measurement
+from measure import IDLE_SECONDS, LOAD_SECONDS, QUICK, STOPPING, Measurement
+from packages import all_of, install
 from program import LeftOut, has_command
 
 
@@ -28,13 +29,32 @@ def private_copy(lagmond, folder):
     return str(binaries / lagmond.name)
 
 
+def check_names(names):
+    unknown = [name for name in names if name not in catalogue.NAMES]
+    if unknown:
+        sys.exit(f"programs: unknown program {', '.join(unknown)}; allowed: {', '.join(catalogue.NAMES)}")
+    return names
+
+
 def summary(title, results, left_out):
     """Prints the line with the sums of a set of programs."""
     stalls, found = sum(result.stalls for result in results), sum(result.found for result in results)
     good = sum(result.is_good for result in results)
     print(
         f"programs {title} programs={len(results)} good={good} stalls={stalls} found={found} false={sum(result.false for result in results)} "
-        f"actions={sum(result.actions for result in results)} left_out={left_out}", flush=True,
+        f"actions={sum(result.actions for result in results)} declared={sum(result.declared for result in results)} "
+        f"better={sum(len(result.better) for result in results)} left_out={left_out}", flush=True,
+    )
+
+
+def heading(lagmond):
+    """What identifies a run: table.py writes it above the tables."""
+    folder = pathlib.Path(__file__).parent
+    git = subprocess.run(["git", "-C", folder, "describe", "--always", "--dirty"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    version = subprocess.run([lagmond, "--version"], stdout=subprocess.PIPE, text=True).stdout.split()
+    return (
+        f"programs begun={time.strftime('%Y-%m-%dT%H:%MZ', time.gmtime())} commit={git.stdout.strip() or 'unknown'} version={version[-1]} "
+        f"form={'quick' if QUICK else 'full'} idle_s={IDLE_SECONDS:g} load_s={LOAD_SECONDS:g}"
     )
 
 
@@ -54,7 +74,7 @@ class Run:
         kind, way = catalogue.NAMES[name]
         begun = time.monotonic()
         try:
-            for need in kind.needs:
+            for need in all_of(kind, "needs"):
                 if not has_command(need):
                     raise LeftOut(f"{need} not found")
             result = Measurement(kind, self.folder, self.lagmond, way, self.turn).run()
@@ -73,7 +93,7 @@ class Run:
     def all(self):
         # Compilers would disturb the measurement.
         for kind in {catalogue.NAMES[name][0] for name in self.names}:
-            if all(has_command(need) for need in kind.needs):
+            if all(has_command(need) for need in all_of(kind, "needs")):
                 kind.prepare(self.folder)
         with concurrent.futures.ThreadPoolExecutor(self.LANES) as lanes:
             for lane in [lanes.submit(self.measure, name) for name in self.names]:
@@ -84,15 +104,14 @@ class Run:
 
 def main():
     lagmond = pathlib.Path(sys.argv[1]).resolve()
-    names = sys.argv[2:] or list(catalogue.NAMES)
-    unknown = [name for name in names if name not in catalogue.NAMES]
-    if unknown:
-        sys.exit(f"programs: unknown program {', '.join(unknown)}; allowed: {', '.join(catalogue.NAMES)}")
+    names = check_names(sys.argv[2:]) or list(catalogue.NAMES)
     signal.signal(signal.SIGTERM, lambda *_: STOPPING.set())
     folder = pathlib.Path(tempfile.mkdtemp(prefix="lagmonitor-programs."))
     folder.chmod(0o755)
     run = None
+    install({catalogue.NAMES[name][0] for name in names})
     try:
+        print(heading(lagmond), flush=True)
         run = Run(names, folder, private_copy(lagmond, folder))
         run.all()
     finally:
@@ -107,4 +126,5 @@ def main():
     sys.exit(1 if run.failed else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()

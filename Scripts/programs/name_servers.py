@@ -1,10 +1,9 @@
 """Name servers, queried by UDP."""
-import signal
 import socket
 import subprocess
 
 from harness import free_port
-from program import FILE_CALL, Program, Stall, block_at_file, talk_load
+from program import Reloading, talk_load
 
 
 def dns_question(name):
@@ -12,7 +11,7 @@ def dns_question(name):
     return b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0" + labels + b"\0\x01\0\x01"
 
 
-class NameServer(Program):
+class NameServer(Reloading):
     question = "one.example"
 
     def ask(self, name, seconds=2.0):
@@ -33,7 +32,10 @@ class NameServer(Program):
         escaped = "".join(f"\\x{byte:02x}" for byte in dns_question(self.question))
         talk_load(f"udp:{self.port}", seconds, 8, escaped, "")
 
-    def answers(self):
+    def visit(self, session):
+        self.ask(self.question)
+
+    def answers(self, session):
         try:
             return self.ask(self.question)
         except OSError:
@@ -45,27 +47,19 @@ class Dnsmasq(NameServer):
     needs = ("dnsmasq",)
 
     def command(self):
-        self.hosts = self.write("hosts", "127.0.0.5 one.example\n127.0.0.6 two.example\n")
+        self.reread = self.write("hosts", "127.0.0.5 one.example\n127.0.0.6 two.example\n")
         return ["dnsmasq", "--keep-in-foreground", "--conf-file=/dev/null", f"--port={self.port}", "--listen-address=127.0.0.1",
-                "--bind-interfaces", "--no-resolv", "--no-hosts", f"--addn-hosts={self.hosts}", "--log-facility=-", "--user=root", f"--pid-file={self.home}/pid"]
-
-    def stalls(self):
-        return [Stall("a list of hosts that is a pipe, reread", self.reload, ("syscall",), FILE_CALL)]
-
-    def reload(self, session):
-        return block_at_file(self.hosts, lambda: self.hang_up(session), self.answers)
-
-    def hang_up(self, session):
-        session.process.send_signal(signal.SIGHUP)
+                "--bind-interfaces", "--no-resolv", "--no-hosts", f"--addn-hosts={self.reread}", "--log-facility=-", "--user=root", f"--pid-file={self.home}/pid"]
 
 
 class Unbound(NameServer):
     name, is_known = "unbound", True
+    no_action = "its two threads share its sockets; the action is late or missing"
     needs = ("unbound", "unbound-control")
 
     def command(self):
         self.control = free_port()
-        self.zone = self.write("zone", "example. 60 IN SOA a. b. 1 60 60 60 60\none.example. 60 IN A 127.0.0.5\ntwo.example. 60 IN A 127.0.0.6\n")
+        self.reread = self.write("zone", "example. 60 IN SOA a. b. 1 60 60 60 60\none.example. 60 IN A 127.0.0.5\ntwo.example. 60 IN A 127.0.0.6\n")
         self.configuration = self.write("unbound.conf", f"""
 server:
     interface: 127.0.0.1@{self.port}
@@ -84,24 +78,17 @@ remote-control:
     control-use-cert: no
 auth-zone:
     name: "example."
-    zonefile: "{self.zone}"
+    zonefile: "{self.reread}"
     for-upstream: yes
     for-downstream: yes
 """)
         return ["unbound", "-d", "-c", self.configuration]
 
-    def stalls(self):
-        return [Stall("a zone that is a pipe, reread", self.reload, ("syscall",), FILE_CALL)]
-
-    def reload(self, session):
-        def trigger():
-            client = subprocess.Popen(
-                ["unbound-control", "-c", str(self.configuration), "auth_zone_reload", "example."],
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            )
-            return client.wait
-
-        return block_at_file(self.zone, trigger, self.answers)
+    def request_reload(self, session):
+        client = subprocess.Popen(
+            ["unbound-control", "-c", str(self.configuration), "auth_zone_reload", "example."], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        return client.wait
 
 
 PROGRAMS = (Dnsmasq, Unbound)

@@ -5,14 +5,15 @@ import shutil
 import subprocess
 
 from harness import repeat_client, run_client
-from program import APPS, HandlersOfOurs, HTTPProgram, Program, Stall
+from program import APPS, HTTPProgram, HandlersOfOurs, Program
+from stalls import Stall
 
 POOL = "its handlers block a pool; the loop that accepts continues"
 
 
 class Apache(HTTPProgram):
-    needs = ("apache2", "wrk")
-    module = ""
+    needs = ("apache2",)
+    module, settings = "", ""
     no_stalls = POOL
 
     def command(self):
@@ -29,6 +30,7 @@ Listen 127.0.0.1:{self.port}
 PidFile {self.home}/pid
 DefaultRuntimeDir {self.home}
 ErrorLog {self.home}/error.log
+{self.settings}
 {"" if self.module == "prefork" else f"ScriptSock {self.home}/cgisock"}
 User www-data
 Group www-data
@@ -88,7 +90,7 @@ pm.max_children = 3
 
 class Puma(HTTPProgram):
     name = "puma"
-    needs = ("puma", "wrk")
+    needs = ("puma",)
     no_stalls = POOL
 
     def command(self):
@@ -99,7 +101,7 @@ class Puma(HTTPProgram):
 
 
 class JavaServer(HandlersOfOurs):
-    needs = ("java", "javac", "wrk")
+    needs = ("java", "javac")
     threads = 0
 
     @classmethod
@@ -125,16 +127,17 @@ class JavaDispatcher(JavaServer):
     def stalls(self):
         # Java's threads have the names that the program gives them, truncated to fifteen characters.
         loop = r"HTTP-Dispatcher|thread \d+"
+        handler = r"WebServer\.(lambda\$main\$0|compute)"
         return [
-            Stall("a handler that sleeps", self.request("/sleep"), ("syscall", "lock"), loop=loop),
-            Stall("a handler that computes", self.request("/compute"), ("cpu",), loop=loop),
-            Stall("a handler that reads a pipe", self.request("/read"), ("syscall",), loop=loop),
+            Stall("a handler that sleeps", self.request("/sleep"), ("syscall", "lock"), culprit=handler, loop=loop),
+            Stall("a handler that computes", self.request("/compute"), ("cpu",), culprit=handler, loop=loop),
+            Stall("a handler that reads a pipe", self.request("/read"), ("syscall",), culprit=handler, loop=loop),
         ]
 
 
 class Erlang(HTTPProgram):
     name = "erlang"
-    needs = ("erl", "erlc", "wrk")
+    needs = ("erl", "erlc")
     no_stalls = "its schedulers run other processes while one is blocked"
 
     @classmethod
@@ -150,7 +153,7 @@ class Erlang(HTTPProgram):
 
 class Go(HTTPProgram):
     name = "go-static"
-    needs = ("go", "wrk")
+    needs = ("go",)
     no_stalls = "its scheduler runs other goroutines while one is blocked"
 
     @classmethod
@@ -201,7 +204,7 @@ class MariaDB(Program):
 class PostgreSQL(Program):
     name, is_known = "postgresql", True
     user = "postgres"
-    needs = ("setpriv", "psql")
+    needs = ("setpriv", "psql", "/usr/lib/postgresql")
     no_stalls = "one process per connection: a query delays only its own client"
 
     def __init__(self, home, port):
@@ -240,6 +243,8 @@ class PostgreSQLOfOtherUser(PostgreSQL):
     """lagmond runs as root, and starts the server as another user, as in containers with gosu or setpriv."""
 
     name, is_known = "postgresql-setpriv", False
+    # From outside lagmond polls each process 20 times a second.
+    idle_limit = 0.02
     user = None
 
     def command(self):

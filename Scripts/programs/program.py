@@ -1,49 +1,29 @@
 """The base classes of the programs in Scripts/programs: how a program starts, converses, is stalled, is loaded, and exits."""
-import dataclasses
+import contextlib
 import os
 import pathlib
 import re
-import subprocess
+import shutil
+import signal
+import socket
 import threading
 import time
 import typing
 
 from harness import Failure, run_client, wait_until
+from stalls import BLOCK_SECONDS, FILE_CALL, REREAD, Fifo, Stall, block_at_file
 
 APPS = pathlib.Path(__file__).resolve().parent / "apps"
 # The virtual environment with packages from PyPI.
 PYTHON = os.environ.get("PROGRAMS_PYTHON", "/usr/bin/python3")
-# How long a handler blocks: four thresholds.
-BLOCK_SECONDS = 0.6
-# The names of the C library's innermost functions for opening and reading a file.
-FILE_CALL = r"(__)?(libc_)?(GI_)?_*(open|openat|read|fopen|_IO_file_open|_IO_new_file_fopen)(64)?(_nocancel)?(_2)?"
-SLEEP_CALL = r"(__)?(GI_)?_*(clock_nanosleep|nanosleep|usleep|sleep)(_time64|@.*)?"
-CHILD_CALL = r"(__)?(GI_)?_*(wait4|waitpid|waitid|wait)"
+# The time between two clients during a hang.
+VISIT_SECONDS = 0.3
+# How long a program may take until it handles a request or signal.
+REQUEST_SECONDS = 0.2
 
 
 class LeftOut(Exception):
     """A program is not available or cannot run here; the message gives the reason."""
-
-
-@dataclasses.dataclass
-class Stall:
-    """A way to block a loop from outside.
-
-    - block: takes the session, and returns when the loop is free again. If the stall differs from the time of the call, returns its start
-      and end as (asked, ended) by the monotonic clock.
-    - cause: the causes that the record may have.
-    - frame: the symbol of a frame that the record must contain; None if the program has no symbols there.
-    - culprit: the expected culprit; None if the program's own functions have no names. Then the culprit must only not be a function that waits.
-    - loop: the loop's name in the record."""
-
-    name: str
-    block: typing.Callable
-    cause: tuple
-    frame: typing.Optional[str] = None
-    culprit: typing.Optional[str] = None
-    loop: str = "main"
-    # How long the request may take to reach the loop, if it passes through other programs.
-    way_seconds: float = 0.0
 
 
 class Program:
@@ -57,14 +37,21 @@ class Program:
     needs_terminal = False
     # Whether its stdout is the same in each run. A screen is not, if its drawing depends on the order of events.
     output_is_same = True
-    # The required commands and files, besides those that `Scripts/programs/run` installs.
+    # The required commands and files, besides those of the base classes; packages.py has their packages.
     needs: tuple = ()
     # A loop that waits for the blocked loop, so that a stall of it during that time is true.
     waiting_loop: typing.Optional[str] = None
+    # The required packages from PyPI, likewise.
+    packages: tuple = ()
     # Why no stall can be caused from outside, for the table.
     no_stalls = ""
-    # Whether `hang` is implemented.
-    can_hang = False
+    # Declared faults: the name of a stall and its Miss; why lagmond does not act on a hang; what differs from a bare run, and why.
+    misses: dict = {}
+    no_action = ""
+    differs = ""
+    # The share of a processor that lagmond may take while the program is idle, if it is not the usual one for its number of processes (measure.py). What
+    # costs is that loops wake by themselves: lagmond follows each wake, and reads where the thread rests.
+    idle_limit: typing.Optional[float] = None
 
     def __init__(self, home, port):
         self.home, self.port = home, port
@@ -89,9 +76,42 @@ class Program:
     def stalls(self):
         return []
 
+    @property
+    def can_hang(self):
+        """Whether `begin_hang` is implemented."""
+        return type(self).begin_hang is not Program.begin_hang and not self.no_stalls
+
+    def begin_hang(self, session, seconds):
+        """Blocks the loop for this time. Returns when the block has begun."""
+        raise NotImplementedError
+
+    def end_hang(self):
+        """Removes what blocks."""
+
+    def visit(self, session):
+        """What a client does during a hang: it waits for an answer."""
+        self.converse(session)
+
     def hang(self, session, seconds):
         """Blocks the loop for this time, while clients wait. Returns when lagmond acted, in seconds since the block began; None: it did not."""
-        raise NotImplementedError
+        self.begin_hang(session, seconds)
+        begun = time.monotonic()
+        next_visit = begun
+        try:
+            while time.monotonic() < begun + seconds:
+                if session.actions():
+                    return time.monotonic() - begun
+                if time.monotonic() >= next_visit:
+                    next_visit += VISIT_SECONDS
+                    in_background(self.visit, session)
+                time.sleep(0.02)
+            return None
+        finally:
+            self.end_hang()
+
+    def idle_clients(self):
+        """The `with` block of the idle phase: clients that are connected meanwhile."""
+        return contextlib.nullcontext()
 
     def load(self, session, seconds):
         """Loads the program for this time."""
@@ -109,7 +129,71 @@ class Program:
         return path
 
 
+class Reloading(Program):
+    """A server with one stall: the file `reread` is replaced with a pipe, and the server is requested to read it."""
+
+    reread: pathlib.Path
+    reload_signal = signal.SIGHUP
+    frame, culprit, loop = FILE_CALL, None, "main"
+    # The time that the requesting client needs to start.
+    way_seconds = 0.0
+    fifo: typing.Optional[Fifo] = None
+
+    def stalls(self):
+        return [Stall(REREAD, self.reload, ("syscall",), self.frame, self.culprit, loop=self.loop, way_seconds=self.way_seconds)]
+
+    def reload(self, session):
+        return block_at_file(self.reread, lambda: self.request_reload(session), lambda: self.answers(session))
+
+    def request_reload(self, session):
+        """Requests that the server read the file. Returns a function that waits for the client which did so, if any."""
+        session.process.send_signal(self.reload_signal)
+
+    def answers(self, session):
+        return session.accepts()
+
+    def begin_hang(self, session, seconds):
+        # A thread that has waited only once may be in its start-up.
+        self.converse(session)
+        time.sleep(REQUEST_SECONDS)
+        self.fifo = Fifo(self.reread)
+        self.fifo.put()
+        in_background(self.request_reload, session)
+        time.sleep(REQUEST_SECONDS)
+
+    def end_hang(self):
+        if self.fifo:
+            self.fifo.release(self.fifo.before)
+            self.fifo.restore()
+
+    def talk(self, words, lines):
+        """Sends the words, and returns this many lines of the response."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection:
+            connection.sendall(words)
+            with connection.makefile("rb") as answers:
+                return b"".join(answers.readline() for _ in range(lines)).decode(errors="replace")
+
+
 class HTTPProgram(Program):
+    needs = ("wrk",)
+    # The path of a request whose handler blocks for eight seconds.
+    hang_path = ""
+    # How many processes or threads serve requests; all of them hang.
+    servers = 1
+
+    @property
+    def can_hang(self):
+        return super().can_hang and self.hang_path != ""
+
+    def begin_hang(self, session, seconds):
+        for _ in range(self.servers):
+            in_background(session.get, self.hang_path, seconds)
+            # The next request goes to another server, because this one has begun its own.
+            time.sleep(REQUEST_SECONDS)
+
+    def visit(self, session):
+        session.get("/")
+
     def is_ready(self, session):
         # A connection without a request, so that the first request is a stall.
         return session.accepts()
@@ -126,43 +210,10 @@ class HTTPProgram(Program):
         return lambda session: session.get(path)
 
 
-class Fifo:
-    """A FIFO in place of a file: opening it blocks until `release`."""
-
-    def __init__(self, path):
-        self.path = path
-        self.before = path.read_bytes() if path.is_file() else None
-
-    def put(self):
-        temporary = self.path.with_suffix(".fifo")
-        os.mkfifo(temporary, 0o666)
-        temporary.chmod(0o666)
-        temporary.rename(self.path)
-
-    def release(self, content=b""):
-        """Writes the content to the waiting reader. Returns False if no reader waits."""
-        try:
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError:
-            return False
-        try:
-            os.write(descriptor, content)
-        except BrokenPipeError:
-            # The reader does not read pipes, and has closed it.
-            pass
-        os.close(descriptor)
-        return True
-
-    def restore(self):
-        if self.before is not None:
-            temporary = self.path.with_suffix(".file")
-            temporary.write_bytes(self.before)
-            temporary.chmod(0o644)
-            temporary.rename(self.path)
-
-
 class HandlersOfOurs(HTTPProgram):
     """A server whose handlers are in the folder apps: they sleep, compute, or read a pipe, depending on the request's path."""
+
+    hang_path = "/hang"
 
     def __init__(self, home, port):
         super().__init__(home, port)
@@ -183,40 +234,15 @@ class HandlersOfOurs(HTTPProgram):
         request.join()
 
 
-def block_at_file(path, trigger, is_over):
-    """Replaces a file of the program with a FIFO, triggers reading it, and releases the reader after BLOCK_SECONDS. Returns (asked, ended)."""
-    fifo = Fifo(path)
-    fifo.put()
-    try:
-        asked = time.monotonic()
-        waiting = trigger()
-        time.sleep(BLOCK_SECONDS)
-        wait_until(f"{path.name} is opened", lambda: fifo.release(fifo.before), 5)
-        ended = time.monotonic()
-    finally:
-        fifo.restore()
-    if waiting is not None:
-        waiting()
-    wait_until("the answer after the stall", is_over, 10)
-    return asked, ended
+def in_background(action, *arguments):
+    """Performs the action in a thread. Its errors are those of a client whose server is restarted."""
+    def perform():
+        try:
+            action(*arguments)
+        except Exception:  # noqa: BLE001
+            pass
 
-
-def blocking_stalls(make, frames=None, loop="main"):
-    """The stalls of the handlers in apps/blocking.*. make(path) returns the request. A stall whose frame is "" is left out."""
-    frames = {"/sleep": SLEEP_CALL, "/compute": None, "/read": FILE_CALL, "/wait": "", "/lock": "", "/child": "", "/loop": "", **(frames or {})}
-    kinds = {
-        "/sleep": ("sleeps", ("syscall",)),
-        "/compute": ("computes", ("cpu", "runqueue")),
-        "/read": ("reads a pipe", ("syscall",)),
-        "/wait": ("waits for an answer", ("syscall",)),
-        "/lock": ("waits for a thread", ("lock", "syscall")),
-        "/child": ("waits for a child", ("syscall",)),
-        "/loop": ("runs a loop of its own", ("syscall",)),
-    }
-    return [
-        Stall(f"a handler that {does}", make(path), causes, frames[path], loop=loop)
-        for path, (does, causes) in kinds.items() if frames[path] != ""
-    ]
+    threading.Thread(target=perform, daemon=True).start()
 
 
 def talk_load(port, seconds, connections, request, end):
@@ -225,9 +251,11 @@ def talk_load(port, seconds, connections, request, end):
 
 def same_text(text):
     """Removes data that differs between starts (process IDs, ports, times), and lagmond's lines."""
-    lines = [line for line in text.splitlines() if not line.startswith("lagmond: ")]
-    return re.sub(r"0x[0-9a-f]+|[0-9]+", "N", "\n".join(lines))
+    # On a terminal, lagmond's line may follow what the program wrote without a newline.
+    text = re.sub(r"lagmond: [^\r\n]*\r?\n?", "", text)
+    return re.sub(r"0x[0-9a-f]+|[0-9]+", "N", "\n".join(text.splitlines()))
 
 
 def has_command(name):
-    return subprocess.run(["/bin/sh", "-c", f"command -v '{name}'"], stdout=subprocess.DEVNULL).returncode == 0
+    """Whether the command, or the file with this path, exists."""
+    return os.path.exists(name) if "/" in name else shutil.which(name) is not None

@@ -6,7 +6,8 @@ import subprocess
 import time
 
 from harness import run_client
-from program import APPS, PYTHON, HandlersOfOurs, Program, blocking_stalls
+from program import APPS, PYTHON, HandlersOfOurs, Program
+from stalls import blocking_stalls
 
 # The Python frame of the function that blocks (apps/blocking.py), which the record has in place of the interpreter's own frames.
 BLOCK = r"block \(blocking\.py\)"
@@ -22,7 +23,7 @@ class PythonWeb(HandlersOfOurs):
     others = ()
 
     def stalls(self):
-        return blocking_stalls(self.request, {"/compute": BLOCK, "/wait": BLOCK, "/lock": BLOCK, "/child": BLOCK, **dict.fromkeys(self.others, BLOCK)})
+        return blocking_stalls(self.request, {"/compute": BLOCK, "/wait": BLOCK, "/lock": BLOCK, "/child": BLOCK, **dict.fromkeys(self.others, BLOCK)}, BLOCK)
 
 
 class SynchronousWeb(PythonWeb):
@@ -58,30 +59,37 @@ class Script(PythonWeb):
 
 class Tornado(Script):
     name, is_known = "tornado", True
+    packages = ("tornado",)
 
 
 class Gevent(Script):
     name = "gevent"
+    packages = ("gevent",)
 
 
 class AIOHTTP(Script):
     name = "aiohttp"
+    packages = ("aiohttp",)
 
 
 class Twisted(Script):
     name, is_known = "twisted", True
+    packages = ("twisted",)
 
 
 class Sanic(Script):
     name = "sanic"
+    packages = ("sanic",)
 
 
 class Eventlet(Script):
     name = "eventlet"
+    packages = ("eventlet",)
 
 
 class Trio(Script):
     name = "trio"
+    packages = ("trio",)
 
 
 class WSGIRef(SynchronousWeb, Script):
@@ -90,10 +98,12 @@ class WSGIRef(SynchronousWeb, Script):
 
 class Werkzeug(SynchronousWeb, Script):
     name, is_known = "werkzeug", True
+    packages = ("werkzeug",)
 
 
 class Django(SynchronousWeb):
     name = "django"
+    packages = ("django",)
 
     def command(self):
         return [PYTHON, APPS / "django_server.py", "runserver", "--nothreading", "--noreload", "--skip-checks", f"127.0.0.1:{self.port}"]
@@ -101,6 +111,9 @@ class Django(SynchronousWeb):
 
 class Uvicorn(PythonWeb):
     name = "uvicorn"
+    # It wakes ten times a second, and its rests have Python's frames.
+    idle_limit = 0.009
+    packages = ("uvicorn",)
     options = ("--loop", "asyncio")
 
     def command(self):
@@ -109,11 +122,16 @@ class Uvicorn(PythonWeb):
 
 class UvicornUvloop(Uvicorn):
     name = "uvicorn-uvloop"
+    packages = ("uvloop",)
     options = ("--loop", "uvloop")
 
 
 class UvicornWorkers(Uvicorn):
     name, is_known = "uvicorn-workers", True
+    # Two workers and their parent wake ten times a second each.
+    idle_limit = 0.018
+    # Its parent kills a worker that does not answer it for five seconds.
+    hang_path = ""
     options = ("--loop", "asyncio", "--workers", "2")
 
     def is_ready(self, session):
@@ -126,6 +144,7 @@ class UvicornWorkers(Uvicorn):
 
 
 class Gunicorn(PythonWeb):
+    packages = ("gunicorn",)
     options = ()
 
     def command(self):
@@ -133,7 +152,7 @@ class Gunicorn(PythonWeb):
 
 
 class GunicornSync(SynchronousWeb, Gunicorn):
-    name, is_known = "gunicorn-sync", True
+    name, is_known, servers = "gunicorn-sync", True, 2
     options = ("--workers", "2")
 
 
@@ -144,10 +163,12 @@ class GunicornThreads(ThreadsWeb, Gunicorn):
 
 class Cheroot(ThreadsWeb, Script):
     name = "cheroot"
+    packages = ("cheroot",)
 
 
 class Waitress(ThreadsWeb):
     name = "waitress"
+    packages = ("waitress",)
 
     def command(self):
         return [PYTHON, "-m", "waitress", "--threads", "16", "--listen", f"127.0.0.1:{self.port}", "wsgi:app"]
@@ -155,6 +176,7 @@ class Waitress(ThreadsWeb):
 
 class Daphne(PythonWeb):
     name, is_known = "daphne", True
+    packages = ("daphne",)
 
     def command(self):
         return [PYTHON, "-m", "daphne", "-b", "127.0.0.1", "-p", self.port, "-v", "0", "asgi:app"]
@@ -162,6 +184,7 @@ class Daphne(PythonWeb):
 
 class Hypercorn(PythonWeb):
     name = "hypercorn"
+    packages = ("hypercorn",)
 
     def command(self):
         return [PYTHON, "-m", "hypercorn", "--bind", f"127.0.0.1:{self.port}", "--log-level", "critical", "asgi:app"]
@@ -169,6 +192,7 @@ class Hypercorn(PythonWeb):
 
 class Celery(Program):
     needs = (PYTHON, "redis-server")
+    packages = ("celery", "redis")
     pool = ()
 
     def __init__(self, home, port):
@@ -218,7 +242,7 @@ class CelerySolo(Celery):
     pool = ("--pool", "solo")
 
     def stalls(self):
-        stalls = blocking_stalls(lambda path: lambda session: self.block(path), {"/compute": BLOCK, "/read": ""})
+        stalls = blocking_stalls(lambda path: lambda session: self.block(path), {"/compute": BLOCK, "/read": ""}, BLOCK)
         # The request passes through the broker, and the client polls for the result.
         return [dataclasses.replace(stall, way_seconds=0.5) for stall in stalls]
 
@@ -240,7 +264,7 @@ class CeleryPrefork(Celery):
 
 class UWSGI(PythonWeb):
     name = "uwsgi"
-    needs = ("uwsgi", "/usr/lib/uwsgi/plugins/python3_plugin.so", "wrk")
+    needs = ("uwsgi", "/usr/lib/uwsgi/plugins/python3_plugin.so")
     # Its log contains the duration of its start.
     output_is_same = False
 
@@ -250,7 +274,7 @@ class UWSGI(PythonWeb):
 
     def stalls(self):
         # Its interpreter is in a plugin, so the record contains the interpreter's native frames.
-        return blocking_stalls(self.request)
+        return blocking_stalls(self.request, culprit=BLOCK)
 
 
 PROGRAMS = (

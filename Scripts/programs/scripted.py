@@ -1,40 +1,47 @@
 """Servers in JavaScript, Perl, Tcl, PHP, Ruby and Lua."""
-import os
+import pathlib
 import socket
+import subprocess
+import sys
 import time
 
 from harness import Failure
-from program import APPS, CHILD_CALL, HandlersOfOurs, HTTPProgram, Program, Stall, blocking_stalls
+from program import APPS, HTTPProgram, HandlersOfOurs, Program, in_background
+from stalls import CHILD_CALL, Miss, Stall, blocking_stalls
+
+TCL_REST = "its main thread rests in a condition variable while a second thread calls select; such a rest is not watched"
 
 
 class Node(HandlersOfOurs):
     name, is_known = "node", True
-    needs = ("node", "wrk")
+    needs = ("node",)
 
     def command(self):
         return ["node", APPS / "server.js", self.port, self.fifo]
 
     def stalls(self):
         # Code that V8 compiled has no symbols, but its callers in the loop have. Its sleep waits on a condition variable.
-        stalls = blocking_stalls(self.request, {"/sleep": "uv_run", "/compute": "uv_run", "/read": "uv_fs_(open|read)"})
+        stalls = blocking_stalls(self.request, {"/sleep": "uv_run", "/compute": "uv_run", "/read": "uv_fs_(open|read)"}, r"<anonymous> \(server\.js\)")
         stalls[0].cause = ("syscall", "lock")
         return stalls
 
 
 class Mojolicious(HandlersOfOurs):
     name = "mojolicious"
-    needs = ("perl", "wrk")
+    needs = ("/usr/share/perl5/Mojolicious.pm",)
 
     def command(self):
         return ["perl", APPS / "app.pl", "daemon", "-m", "production", "-l", f"http://127.0.0.1:{self.port}"]
 
     def stalls(self):
-        return blocking_stalls(self.request, {"/compute": "Perl_.*"})
+        return blocking_stalls(self.request, {"/compute": "Perl_.*"}, r"main::__ANON__ \(app\.pl\)")
 
 
 class Tcl(HandlersOfOurs):
     name, is_known = "tcl", True
-    needs = ("tclsh", "wrk")
+    no_action = TCL_REST
+    misses = {stall.name: Miss(TCL_REST) for stall in blocking_stalls(lambda path: None)}
+    needs = ("tclsh",)
 
     def command(self):
         return ["tclsh", APPS / "server.tcl", self.port, self.fifo]
@@ -46,28 +53,31 @@ class Tcl(HandlersOfOurs):
 class PhpServer(HTTPProgram):
     """PHP's built-in server, which handles one request after another."""
 
-    name = "php-server"
-    needs = ("php", "wrk")
+    name, hang_path = "php-server", "/hang"
+    needs = ("php",)
 
     def command(self):
         return ["php", "-q", "-S", f"127.0.0.1:{self.port}", APPS / "index.php"]
 
     def stalls(self):
-        return blocking_stalls(self.request, {"/compute": "", "/read": ""})
+        return blocking_stalls(self.request, {"/compute": "", "/read": ""}, r"\{main\} \(index\.php\)")
 
 
 class Rack(HTTPProgram):
     """A Ruby server that runs apps/config.ru."""
 
+    hang_path = "/hang"
+
     def stalls(self):
-        return blocking_stalls(self.request, {"/sleep": None, "/compute": None, "/read": "", "/wait": None, "/lock": None})
+        return blocking_stalls(self.request, {"/sleep": None, "/compute": None, "/read": "", "/wait": None, "/lock": None}, r"block \(2 levels\) in <main> \(config\.ru\)")
 
 
 class Thin(Rack):
     """A server with EventMachine's loop."""
 
     name, is_known = "thin", True
-    needs = ("thin", "wrk")
+    no_action = "the stack does not show that the handler is in EventMachine's loop, whose wait is deeper"
+    needs = ("thin",)
 
     def command(self):
         return ["thin", "start", "--quiet", "--address", "127.0.0.1", "--port", self.port, "--rackup", APPS / "config.ru"]
@@ -75,7 +85,7 @@ class Thin(Rack):
 
 class Webrick(HTTPProgram):
     name, is_known = "webrick", True
-    needs = ("ruby", "/usr/share/rubygems-integration/all/gems/webrick-1.8.1", "wrk")
+    needs = ("ruby", "/usr/share/rubygems-integration/all/gems/webrick-1.8.1")
     no_stalls = "one thread per connection; a handler blocks only that thread"
 
     def command(self):
@@ -93,7 +103,7 @@ class Unicorn(Rack):
     """A Ruby server whose worker processes handle one request at a time: a worker's loop has one listener."""
 
     name, is_known = "unicorn", True
-    needs = ("unicorn", "wrk")
+    needs = ("unicorn",)
 
     def command(self):
         return ["unicorn", "--listen", f"127.0.0.1:{self.port}", APPS / "config.ru"]
@@ -102,8 +112,8 @@ class Unicorn(Rack):
 class Prosody(HTTPProgram):
     """A server in Lua, with the module of this folder that blocks."""
 
-    name = "prosody"
-    needs = ("prosody", "wrk")
+    name, hang_path = "prosody", "/hang"
+    needs = ("prosody",)
 
     def command(self):
         return ["prosody", "-F", "--config", self.write("prosody.cfg.lua", f"""
@@ -123,7 +133,7 @@ class Prosody(HTTPProgram):
         self.write("mod_block.lua", (APPS / "module.lua").read_text())
 
     def stalls(self):
-        return blocking_stalls(self.request, {"/sleep": CHILD_CALL, "/compute": "lua.*", "/read": ""})
+        return blocking_stalls(self.request, {"/sleep": CHILD_CALL, "/compute": "lua.*", "/read": ""}, culprits={"/compute": "lua.*"})
 
 
 class Tarantool(Program):
@@ -155,10 +165,16 @@ class Tarantool(Program):
 
     def stalls(self):
         return [
-            Stall("a script that waits for a child", lambda session: self.evaluate("return os.execute('sleep 0.6')"), ("syscall",), CHILD_CALL),
+            Stall("a script that waits for a child", lambda session: self.evaluate("return os.execute('sleep 0.6')"), ("syscall",), CHILD_CALL, "lj_cf_os_execute"),
             Stall("a script that computes", lambda session: self.evaluate(
                 "local stop = os.clock() + 0.6 repeat for _ = 1, 100000 do end until os.clock() > stop return 1"), ("cpu",)),
         ]
+
+    def begin_hang(self, session, seconds):
+        in_background(self.evaluate, f"return os.execute('sleep {seconds}')")
+
+    def visit(self, session):
+        self.evaluate("return 1")
 
     def load(self, session, seconds):
         end = time.monotonic() + seconds
@@ -170,8 +186,15 @@ class SwiftNIO(HTTPProgram):
     """Examples/PlainNIOServer, which does not contain LagMonitor."""
 
     name, is_known = "swiftnio", True
-    server = os.environ.get("WRAP_NIO_SERVER", "build of Examples/PlainNIOServer (WRAP_NIO_SERVER)")
-    needs = ("wrk", server)
+    needs = ("swift",)
+    server = None
+
+    @classmethod
+    def prepare(cls, folder):
+        build = ["swift", "build", "--package-path", APPS.parents[2] / "Examples" / "PlainNIOServer", "-c", "release"]
+        subprocess.run([*build, "--product", "PlainNIOServer"], check=True, stdout=sys.stderr)
+        shown = subprocess.run([*build, "--show-bin-path"], check=True, stdout=subprocess.PIPE, text=True)
+        SwiftNIO.server = pathlib.Path(shown.stdout.strip()) / "PlainNIOServer"
 
     def command(self):
         return [self.server, self.port]

@@ -161,6 +161,10 @@ class Session(Server):
         except (OSError, ValueError):
             return None
 
+    def processes(self):
+        """How many processes the program has."""
+        return len(descendants(self.process.pid)) + (0 if self.is_wrapped else 1)
+
     def loops(self):
         """(process, loop) of each loop that lagmond currently watches, from its health page."""
         return [

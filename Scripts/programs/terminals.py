@@ -4,7 +4,8 @@ import subprocess
 import time
 
 from harness import wait_until
-from program import SLEEP_CALL, Program, Stall
+from program import Program, in_background
+from stalls import SLEEP_CALL, Miss, Stall
 
 
 class Terminal(Program):
@@ -52,6 +53,8 @@ class Bash(Terminal):
 
 class Vim(Terminal):
     name = "vim"
+    misses = {"a script that computes": Miss("it reads the typed characters meanwhile, to look for ^C, so nothing waits")}
+    no_action = "it reads the typed characters while a script sleeps, to look for ^C, so nothing waits"
     needs = ("vim",)
     output_is_same = False
 
@@ -71,6 +74,13 @@ class Vim(Terminal):
             Stall("a script that sleeps", lambda session: self.run(session, "sleep 600m"), ("syscall",), SLEEP_CALL),
             Stall("a script that computes", lambda session: self.run(session, "let s=reltime()|while reltimefloat(reltime(s))<0.6|endwhile"), ("cpu",)),
         ]
+
+    def begin_hang(self, session, seconds):
+        session.type(f":sleep {seconds}\r")
+        time.sleep(0.05)
+
+    def visit(self, session):
+        session.type("l")
 
     def run(self, session, script):
         self.count += 1
@@ -124,6 +134,7 @@ class MidnightCommander(Terminal):
 
 class Emacs(Terminal):
     name = "emacs"
+    no_action = "its signal handler reads the typed characters, so nothing waits"
     needs = ("emacs",)
     output_is_same = False
 
@@ -138,6 +149,13 @@ class Emacs(Terminal):
             Stall("a function that waits for a child", lambda session: self.run(session, '(call-process "sleep" nil nil nil "0.6")'), ("syscall",)),
             Stall("a function that computes", lambda session: self.run(session, "(let ((end (+ (float-time) 0.6))) (while (< (float-time) end)))"), ("cpu",)),
         ]
+
+    def begin_hang(self, session, seconds):
+        in_background(self.run, session, f'(call-process "sleep" nil nil nil "{seconds}")')
+        time.sleep(0.05)
+
+    def visit(self, session):
+        session.type("l")
 
     def converse(self, session):
         return self.run(session, "(+ 20 3)")

@@ -16,6 +16,7 @@ public class WebServer {
             try {
                 switch (exchange.getRequestURI().getPath()) {
                     case "/sleep" -> Thread.sleep(600);
+                    case "/hang" -> Thread.sleep(8000);
                     case "/compute" -> compute(System.nanoTime() + 600_000_000L);
                     case "/read" -> Files.readAllBytes(Path.of(arguments[2]));
                 }

@@ -7,6 +7,8 @@ get '/*what' => { what => '' } => sub ($c) {
     my $path = $c->stash('what');
     if ($path eq 'sleep') {
         sleep 0.6;
+    } elsif ($path eq 'hang') {
+        sleep 8;
     } elsif ($path eq 'compute') {
         my $end = time + 0.6;
         1 while time < $end;

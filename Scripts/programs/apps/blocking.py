@@ -7,11 +7,15 @@ import threading
 import time
 
 SECONDS = 0.6
+# How long a hang lasts: FullWatch.HANG_SECONDS and more.
+HANG_SECONDS = 8
 
 
 def block(path):
     if path == "/sleep":
         time.sleep(SECONDS)
+    elif path == "/hang":
+        time.sleep(HANG_SECONDS)
     elif path == "/compute":
         end = time.monotonic() + SECONDS
         while time.monotonic() < end:

@@ -2,6 +2,7 @@
 run lambda { |env|
   case env['PATH_INFO']
   when '/sleep' then sleep 0.6
+  when '/hang' then sleep 8
   when '/compute'
     stop = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 0.6
     nil while Process.clock_gettime(Process::CLOCK_MONOTONIC) < stop

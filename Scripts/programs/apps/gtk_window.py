@@ -1,4 +1,4 @@
-"""A GTK window that blocks when the key s, c or r is pressed, and prints the start and end of each stall."""
+"""A GTK window that blocks when the key s, c, r or h is pressed, and prints the start and end of each stall."""
 import sys
 import time
 
@@ -8,7 +8,7 @@ gi.require_version("Gtk", "3.0")
 from blocking import block  # noqa: E402
 from gi.repository import GLib, Gtk  # noqa: E402
 
-PATHS = {"s": "/sleep", "c": "/compute", "r": "/read"}
+PATHS = {"s": "/sleep", "c": "/compute", "r": "/read", "h": "/hang"}
 
 
 def pressed(_, event):

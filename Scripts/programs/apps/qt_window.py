@@ -1,4 +1,4 @@
-"""A Qt window that blocks when the key s, c or r is pressed, and prints the start and end of each stall."""
+"""A Qt window that blocks when the key s, c, r or h is pressed, and prints the start and end of each stall."""
 import signal
 import socket
 import sys
@@ -8,7 +8,7 @@ from blocking import block
 from PyQt5.QtCore import QSocketNotifier
 from PyQt5.QtWidgets import QApplication, QLabel
 
-PATHS = {"s": "/sleep", "c": "/compute", "r": "/read"}
+PATHS = {"s": "/sleep", "c": "/compute", "r": "/read", "h": "/hang"}
 
 
 class Window(QLabel):

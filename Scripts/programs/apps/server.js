@@ -8,8 +8,8 @@ http.createServer((request, response) => {
   if (request.url === '/compute') {
     const end = Date.now() + 600;
     while (Date.now() < end);
-  } else if (request.url === '/sleep') {
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
+  } else if (request.url === '/sleep' || request.url === '/hang') {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, request.url === '/sleep' ? 600 : 8000);
   } else if (request.url === '/read') {
     fs.readFileSync(fifo);
   }

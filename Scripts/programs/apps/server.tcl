@@ -2,6 +2,7 @@
 proc block path {
     switch $path {
         /sleep { after 600 }
+        /hang { after 8000 }
         /compute { set end [expr {[clock milliseconds] + 600}]; while {[clock milliseconds] < $end} {} }
         /read { set pipe [open $::fifo]; read $pipe; close $pipe }
     }

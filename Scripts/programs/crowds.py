@@ -1,0 +1,52 @@
+"""Servers with a hundred idle children: what they cost lagmond."""
+import contextlib
+import socket
+import struct
+
+from harness import Failure
+from pools import ApachePrefork, PostgreSQL, PostgreSQLOfOtherUser
+
+CHILDREN = 100
+
+
+class ApacheHundred(ApachePrefork):
+    name = "apache-prefork-100"
+    settings = f"StartServers {CHILDREN}\nMinSpareServers {CHILDREN}\nMaxSpareServers {2 * CHILDREN}\nServerLimit {2 * CHILDREN}\nMaxRequestWorkers {2 * CHILDREN}\n"
+
+
+class PostgreSQLHundred(PostgreSQL):
+    """A server process for each of a hundred clients that are connected, and request nothing, while it is idle."""
+
+    name = "postgresql-100"
+
+    def command(self):
+        return [*super().command(), "-c", f"max_connections={CHILDREN + 20}"]
+
+    @contextlib.contextmanager
+    def idle_clients(self):
+        with contextlib.ExitStack() as connections:
+            for _ in range(CHILDREN):
+                self.log_in(connections.enter_context(socket.create_connection(("127.0.0.1", self.port), timeout=10)))
+            yield
+
+    def log_in(self, connection):
+        words = b"user\0postgres\0database\0postgres\0\0"
+        connection.sendall(struct.pack("!II", len(words) + 8, 3 << 16) + words)
+        answer = b""
+        # ReadyForQuery, idle
+        while not answer.endswith(b"Z\0\0\0\5I"):
+            received = connection.recv(4096)
+            if not received:
+                raise Failure(f"postgres refuses a client: {answer}")
+            answer += received
+
+
+class PostgreSQLHundredOfOtherUser(PostgreSQLHundred, PostgreSQLOfOtherUser):
+    """lagmond watches at most 16 processes from outside, and reports how many more there are."""
+
+    name = "postgresql-setpriv-100"
+    # 16 processes are polled from outside: more than the 2 % for a hundred children that are watched from within.
+    idle_limit = 0.05
+
+
+PROGRAMS = (ApacheHundred, PostgreSQLHundred, PostgreSQLHundredOfOtherUser)
