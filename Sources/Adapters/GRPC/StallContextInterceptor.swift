@@ -1,10 +1,7 @@
 #if GRPC
     public import GRPCCore
     public import LagMonitor
-
-    #if Tracing
-        private import LagMonitorTracing
-    #endif
+    private import LagMonitorTracing
 
     /// Publishes which call a task works on: a stall's record has its method as `request`, `shop.Orders/Get`, and its trace.
     ///
@@ -58,10 +55,7 @@
         }
 
         private static func trace(of metadata: Metadata) -> StallTrace? {
-            #if Tracing
-                if let trace = StallTrace.current { return trace }
-            #endif
-            return metadata[stringValues: "traceparent"].first { _ in true }.flatMap { StallTrace(traceParent: $0) }
+            StallTrace.ofTask ?? metadata[stringValues: "traceparent"].first { _ in true }.flatMap { StallTrace(traceParent: $0) }
         }
     }
 #else

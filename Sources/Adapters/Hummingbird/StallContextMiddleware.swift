@@ -2,10 +2,7 @@
     private import HTTPTypes
     public import Hummingbird
     public import LagMonitor
-
-    #if Tracing
-        private import LagMonitorTracing
-    #endif
+    private import LagMonitorTracing
 
     /// Publishes which request a task works on: a stall's record has its method and route as `request`, `GET /orders/{id}`, and
     /// its trace.
@@ -62,10 +59,7 @@
         }
 
         private static func trace(of request: Request) -> StallTrace? {
-            #if Tracing
-                if let trace = StallTrace.current { return trace }
-            #endif
-            return request.headers[traceParent].flatMap { StallTrace(traceParent: $0) }
+            StallTrace.ofTask ?? request.headers[traceParent].flatMap { StallTrace(traceParent: $0) }
         }
     }
 

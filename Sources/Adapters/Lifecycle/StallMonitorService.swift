@@ -3,11 +3,6 @@
     public import LagMonitor
     internal import LagMonitorConcurrency
     public import Logging
-    #if NIO
-        internal import LagMonitorNIO
-        public import NIOCore
-        public import NIOPosix
-    #endif
     public import ServiceLifecycle
 
     /// A monitor as a service: it starts with the group, and writes its pending lines when the group shuts down.
@@ -42,9 +37,10 @@
     /// forbids reading the process's own memory, there is no thread or memory), the service logs an error, watches nothing, and
     /// runs until the group shuts down.
     public struct StallMonitorService: Service {
-        private enum Watched: Sendable {
+        enum Watched: Sendable {
             /// The loops of a server.
-            case server
+            /// - Parameter eventLoops: watches its event loops; it may wait for a busy one.
+            case server(eventLoops: (@Sendable (StallMonitor) throws -> Void)?)
             /// Only these loops.
             case loops([any ObservableLoop], StallRules?)
         }
@@ -55,38 +51,13 @@
         private let logger: Logger
         /// For tests, which cannot remove libunwind.
         var start: @Sendable (StallMonitor) throws -> Void = { try $0.start() }
-        #if NIO
-            private let eventLoopGroup: (any EventLoopGroup)?
 
-            /// Watches what a server has.
-            /// - Parameters:
-            ///   - eventLoopGroup: its loops are watched; nil: none. The default is created at its first use.
-            ///   - isRequired: whether the group fails if this machine does not permit a monitor.
-            ///   - logger: gets a line if no monitor could be started.
-            public init(
-                _ monitor: StallMonitor,
-                eventLoopGroup: (any EventLoopGroup)? = MultiThreadedEventLoopGroup.singleton,
-                isRequired: Bool = false,
-                logger: Logger = Logger(label: "LagMonitor")
-            ) {
-                self.monitor = monitor
-                self.eventLoopGroup = eventLoopGroup
-                self.isRequired = isRequired
-                self.logger = logger
-                watched = .server
-            }
-        #else
-            /// Watches what a server has; event loops of SwiftNIO only with the trait `NIO`.
-            /// - Parameters:
-            ///   - isRequired: whether the group fails if this machine does not permit a monitor.
-            ///   - logger: gets a line if no monitor could be started.
-            public init(_ monitor: StallMonitor, isRequired: Bool = false, logger: Logger = Logger(label: "LagMonitor")) {
-                self.monitor = monitor
-                self.isRequired = isRequired
-                self.logger = logger
-                watched = .server
-            }
-        #endif
+        init(_ monitor: StallMonitor, watching watched: Watched, isRequired: Bool, logger: Logger) {
+            self.monitor = monitor
+            self.watched = watched
+            self.isRequired = isRequired
+            self.logger = logger
+        }
 
         /// Watches only these loops.
         /// - Parameters:
@@ -100,15 +71,7 @@
             rules: StallRules? = nil,
             isRequired: Bool = false,
             logger: Logger = Logger(label: "LagMonitor")
-        ) {
-            self.monitor = monitor
-            self.isRequired = isRequired
-            self.logger = logger
-            watched = .loops(loops, rules)
-            #if NIO
-                eventLoopGroup = nil
-            #endif
-        }
+        ) { self.init(monitor, watching: .loops(loops, rules), isRequired: isRequired, logger: logger) }
 
         /// Runs until the group shuts down or the task is cancelled. Then stalls in progress become `abandoned` lines, pending
         /// lines are written (``StallMonitor/stop()``), and only then it returns.
@@ -119,7 +82,7 @@
             do {
                 try start(monitor)
                 switch watched {
-                case .server: try await watchServer(run)
+                case .server(let eventLoops): try await watchServer(run, eventLoops)
                 case .loops(let loops, let rules): for loop in loops { try monitor.watch(loop, rules: rules) }
                 }
             } catch let error as StallMonitorError where !isRequired && error.isOfThisMachine {
@@ -134,19 +97,17 @@
             await run.end { [monitor] in monitor.stop() }
         }
 
-        private func watchServer(_ run: ServiceRun) async throws {
+        private func watchServer(
+            _ run: ServiceRun,
+            _ watchEventLoops: (@Sendable (StallMonitor) throws -> Void)?
+        ) async throws {
             do throws(StallMonitorError) {
                 try monitor.watchConcurrencyPool()
             } catch {
                 guard case .ruleNotPossible = error else { throw error }
                 try monitor.watchConcurrencyPool(rules: .pings)
             }
-            #if NIO
-                if let eventLoopGroup {
-                    // It may wait for a busy loop.
-                    try await run.perform { [monitor] in _ = try monitor.watch(eventLoopGroup, rules: .heartbeat) }
-                }
-            #endif
+            if let watchEventLoops { try await run.perform { [monitor] in try watchEventLoops(monitor) } }
             // A queue that nothing serves would seem to hang forever.
             run.whenMainAnswers { [weak monitor, logger] in
                 do throws(StallMonitorError) {

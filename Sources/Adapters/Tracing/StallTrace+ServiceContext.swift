@@ -19,6 +19,9 @@
             guard let header else { return nil }
             self.init(traceParent: header)
         }
+
+        /// The same as ``current`` for adapters; nil without the trait.
+        package static var ofTask: StallTrace? { current }
     }
 
     /// Keeps only this header.
@@ -36,5 +39,7 @@
 
         @available(*, unavailable, message: "turn on the trait 'Tracing' of the package LagMonitor: traits: [\"Tracing\"]")
         public init?(_ context: Any) { nil }
+
+        package static var ofTask: StallTrace? { nil }
     }
 #endif
