@@ -47,7 +47,7 @@ final class WorkerSampler: ExternalSampler, @unchecked Sendable {
 
     // The watchdog's.
     private var others = cll_cpu_bounds()
-    private var news = WorkerNews(at: 0)
+    private var schedule = WorkerSearchSchedule(at: 0)
     private var isAtWork = false
     private var isInDoubt = false
     private var hasEnded = false
@@ -118,7 +118,7 @@ final class WorkerSampler: ExternalSampler, @unchecked Sendable {
         // Time before the first pool, or before this one, does not count.
         if lastNanoseconds == 0 {
             lastNanoseconds = now
-            news = WorkerNews(at: now)
+            schedule = WorkerSearchSchedule(at: now)
         }
         // A thread that was idle, or did not exist, at the last sample had not begun by then.
         let last = lastNanoseconds.saturatingDifference(Self.uncountedNanoseconds)
@@ -131,7 +131,7 @@ final class WorkerSampler: ExternalSampler, @unchecked Sendable {
         if hasRun || isNews || isAtWork { sampleAll(at: now, since: last) }
         // A loop that has just become idle, or ended, is scanned once more.
         let isWanted = isNews || wasAtWork || isAtWork || hasEnded
-        if hasRun || isNews || news.isExpecting { lookForThreads(at: now, since: last) }
+        if hasRun || isNews || schedule.isExpecting { lookForThreads(at: now, since: last) }
         lastNanoseconds = interval.load(ordering: .acquiring) == .max ? 0 : now
         return isWanted
     }
@@ -172,7 +172,7 @@ final class WorkerSampler: ExternalSampler, @unchecked Sendable {
     }
 
     private func lookForThreads(at now: UInt64, since last: UInt64) {
-        guard let since = news.search(threads: cll_thread_count(), hasEnded: hasEnded, at: now, last: last) else { return }
+        guard let since = schedule.search(threads: cll_thread_count(), hasEnded: hasEnded, at: now, last: last) else { return }
         hasEnded = false
         _ = searchSince.compareExchange(expected: 0, desired: since, ordering: .acquiringAndReleasing)
         wantSearch()

@@ -1,7 +1,7 @@
 internal import LagModel
 
 /// Decides when there may be pool threads that are not watched yet, from the process's number of threads.
-struct WorkerNews {
+struct WorkerSearchSchedule {
     /// A thread may end and another begin between two checks without changing their number: after this time a search is made in
     /// any case.
     private static let searchNanoseconds: UInt64 = 1_000_000_000
