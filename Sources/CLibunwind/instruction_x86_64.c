@@ -237,14 +237,14 @@ int clu_decode(const uint8_t *code, size_t size, clu_instruction *found) {
 int clu_code_step(const uint8_t *code, size_t size, clu_step *step) {
     clu_instruction found;
     if (!clu_decode(code, size, &found)) return 0;
-    static const clu_way ways[] = {
-        [CLU_FLOW_ON] = CLU_GOES_ON, [CLU_FLOW_LEAVES] = CLU_CALLS, [CLU_FLOW_RETURNS] = CLU_LEAVES,
+    static const clu_control_flow flows[] = {
+        [CLU_FLOW_ON] = CLU_CONTINUES, [CLU_FLOW_LEAVES] = CLU_CALLS, [CLU_FLOW_RETURNS] = CLU_LEAVES,
         [CLU_FLOW_BRANCH] = CLU_BRANCHES, [CLU_FLOW_JUMPS] = CLU_JUMPS,
     };
-    clu_way way = ways[found.flow];
-    if (way == CLU_JUMPS && !found.has_target) way = CLU_LEAVES;
-    if (code[0] == 0xc2 || code[0] == 0xcc || code[0] == 0xf4 || (code[0] == 0x0f && code[1] == 0x0b)) way = CLU_LEAVES;  // returns, traps
-    *step = (clu_step){.length = (uint32_t)found.length, .way = way, .target = found.target};
+    clu_control_flow flow = flows[found.flow];
+    if (flow == CLU_JUMPS && !found.has_target) flow = CLU_LEAVES;
+    if (code[0] == 0xc2 || code[0] == 0xcc || code[0] == 0xf4 || (code[0] == 0x0f && code[1] == 0x0b)) flow = CLU_LEAVES;  // returns, traps
+    *step = (clu_step){.length = (uint32_t)found.length, .flow = flow, .target = found.target};
     return 1;
 }
 

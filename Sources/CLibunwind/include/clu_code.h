@@ -5,16 +5,16 @@
 #include <stdint.h>
 
 typedef enum {
-    CLU_GOES_ON,
+    CLU_CONTINUES,
     CLU_CALLS,
     CLU_BRANCHES,   // to `target`, or continues
     CLU_JUMPS,      // to `target`
     CLU_LEAVES,     // to an address in a register or on the stack, or stops
-} clu_way;
+} clu_control_flow;
 
 typedef struct clu_step {
     uint32_t length;
-    clu_way way;
+    clu_control_flow flow;
     int64_t target;  // distance from the end of the instruction
 } clu_step;
 

@@ -41,8 +41,8 @@ extension Symbolizer {
                 var step = clu_step()
                 guard clu_code_step(first + place, bytes.count - place, &step) != 0, step.length > 0 else { return nil }
                 let next = place + Int(step.length)
-                if step.way == CLU_LEAVES, isJump(bytes[place..<next]) { return nil }
-                if step.way == CLU_BRANCHES || step.way == CLU_JUMPS {
+                if step.flow == CLU_LEAVES, isJump(bytes[place..<next]) { return nil }
+                if step.flow == CLU_BRANCHES || step.flow == CLU_JUMPS {
                     let distance = Int64(next) + step.target
                     if distance < 0 || distance >= bytes.count { targets.insert(start &+ UInt64(bitPattern: distance)) }
                 }

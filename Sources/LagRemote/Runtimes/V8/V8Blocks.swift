@@ -36,7 +36,7 @@ struct V8Blocks {
                 var step = clu_step()
                 guard clu_code_step(code.baseAddress! + place, code.count - place, &step) != 0 else { return false }
                 let next = place + Int(step.length)
-                switch step.way {
+                switch step.flow {
                 case CLU_CALLS: calls.append(place)
                 case CLU_BRANCHES, CLU_JUMPS:
                     guard let target = Int(exactly: step.target).map({ next + $0 }) else { return false }
@@ -46,7 +46,7 @@ struct V8Blocks {
                     } else {
                         targets.insert(target)
                     }
-                    if step.way == CLU_JUMPS { begins.insert(next) }
+                    if step.flow == CLU_JUMPS { begins.insert(next) }
                 case CLU_LEAVES: begins.insert(next)
                 default: if Self.isPadding(code[place..<next]) { padding.append((place, next)) }
                 }
