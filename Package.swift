@@ -123,7 +123,7 @@ let package = Package(
         layer("LagCapture", "Capture", ["LagModel", "LagActivity", "CLibunwind"]),
         layer("LagDetection", "Detection", ["LagModel", "LagActivity", "LagCapture", "CLibunwind"]),
         layer("LagDiagnosis", "Diagnosis", ["CLibunwind", "LagModel"]),
-        layer("LagOutput", "Output", ["LagModel"]),
+        layer("LagOutput", "Output", ["LagModel", "LagActivity"]),
         .target(
             name: "LagMonitor",
             dependencies: core,
@@ -134,7 +134,7 @@ let package = Package(
         adapter("Foundation", cEdge + ["LagActivity"]),
         adapter("Concurrency", monitor),
         // Formats other than JSON lines; sockets, the journal, the spool.
-        adapter("Delivery", cEdge + ["LagOutput"]),
+        adapter("Delivery", cEdge + ["LagActivity", "LagOutput"]),
         adapter("OTLP", ["CLagOTLP", "LagModel", "LagActivity", "LagOutput", "LagMonitorDelivery"]),
         adapter("TestKit", cEdge + ["LagMonitor", "LagActivity", "LagCapture", "LagDetection", "LagOutput"]),
         adapter("Logging", ["LagMonitor", logging]),

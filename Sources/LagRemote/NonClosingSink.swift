@@ -1,3 +1,4 @@
+internal import LagActivity
 internal import LagModel
 internal import LagMonitor
 internal import LagOutput
@@ -6,7 +7,7 @@ internal import Synchronization
 /// A sink that several monitors write to, one at a time, without closing it.
 final class NonClosingSink: RecordSink {
     private struct Waiting {
-        var limit: UInt64?
+        var limit: MonotonicTime?
         var isWriting = false
     }
 
@@ -27,10 +28,10 @@ final class NonClosingSink: RecordSink {
     }
     func reopen() throws(SinkError) { try Self.writeLock.withLock { _ throws(SinkError) in try sink.reopen() } }
     func close() {}
-    func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) {
+    func limitWaiting(until deadline: MonotonicTime?) {
         waiting.withLock { waiting in
             waiting.limit = deadline
-            if waiting.isWriting { sink.limitWaiting(untilMonotonicNanoseconds: deadline) }
+            if waiting.isWriting { sink.limitWaiting(until: deadline) }
         }
     }
     func takeAbandonedLines() -> UInt64 { sink.takeAbandonedLines() }
@@ -49,7 +50,7 @@ final class NonClosingSink: RecordSink {
     private func setWriting(_ isWriting: Bool) {
         waiting.withLock { waiting in
             waiting.isWriting = isWriting
-            if waiting.limit != nil { sink.limitWaiting(untilMonotonicNanoseconds: isWriting ? waiting.limit : nil) }
+            if waiting.limit != nil { sink.limitWaiting(until: isWriting ? waiting.limit : nil) }
         }
     }
 }

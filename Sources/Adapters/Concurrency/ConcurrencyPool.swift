@@ -74,7 +74,7 @@ public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, MailboxLoop, N
 
     var jobs: JobSource? { JobSource(.tasks, slots: TaskRuntime.slots) }
 
-    public func findWorkers(_ tids: UnsafeMutableBufferPointer<Int32>) -> Int {
+    package func findWorkers(_ tids: UnsafeMutableBufferPointer<Int32>) -> Int {
         let count = findThreads(tids)
         // Under `dispatchMain()`, such a thread serves the main queue, and so the main actor.
         let main = Self.server(of: mainQueue)
@@ -94,5 +94,5 @@ public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, MailboxLoop, N
     /// The thread that serves a queue now; 0: none.
     private static func server(of queue: UInt) -> Int32 { queue == 0 ? 0 : cll_queue_owner(UnsafeRawPointer(bitPattern: queue)) }
 
-    public var workFunction: UInt64 { cll_pool_job_function() }
+    package var workFunction: UInt64 { cll_pool_job_function() }
 }

@@ -1,6 +1,7 @@
 internal import Dispatch
 internal import FoundationEssentials
 internal import Glibc
+public import LagActivity
 public import LagMonitorDelivery
 public import LagOutput
 internal import Synchronization
@@ -185,7 +186,7 @@ public final class OTLPSink: ReturningSink, LossExplainingSink {
     /// another request.
     private func cancel(_ transport: any OTLPTransport) { queue.async { transport.cancel() } }
 
-    public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) { limit.store(deadline ?? .max, ordering: .relaxed) }
+    public func limitWaiting(until deadline: MonotonicTime?) { limit.store(deadline?.nanoseconds ?? .max, ordering: .relaxed) }
 
     public func takeAbandonedLines() -> UInt64 {
         state.withLock { state in

@@ -1,3 +1,4 @@
+// Public, so that what the loop's thread calls is inlined into the adapter's own module: a store instead of a call.
 public import CLagBeacon
 
 /// Where a loop publishes what it is doing: one cache line (and one for long stretches), written only by the loop's own thread.
@@ -34,20 +35,14 @@ public final class ActivityBeacon: @unchecked Sendable {
     @inlinable public func publish(_ activity: LoopActivity) { clb_beacon_publish(raw, activity.rawValue) }
 
     /// A new callout begins: own thread only.
-    /// - Parameter nanoseconds: `CLOCK_MONOTONIC`; the time that the loop has read, at the latest after the previous callout.
-    @inlinable public func begin(_ activity: LoopActivity, at nanoseconds: UInt64) {
-        clb_beacon_begin(raw, activity.rawValue, nanoseconds)
-    }
+    /// - Parameter time: the time that the loop has read, at the latest after the previous callout.
+    @inlinable public func begin(_ activity: LoopActivity, at time: MonotonicTime) { begin(activity, at: time.nanoseconds) }
 
     /// The loop woke up, or began to run: it is no longer idle. Un-parks a parked watchdog. Own thread only.
-    @inlinable public func wake(_ activity: LoopActivity, at nanoseconds: UInt64) {
-        clb_beacon_wake(raw, activity.rawValue, nanoseconds)
-    }
+    @inlinable public func wake(_ activity: LoopActivity, at time: MonotonicTime) { wake(activity, at: time.nanoseconds) }
 
     /// The loop runs again after a moment that was too short to count as idle. Un-parks a parked watchdog. Own thread only.
-    @inlinable public func resume(_ activity: LoopActivity, at nanoseconds: UInt64) {
-        clb_beacon_resume(raw, activity.rawValue, nanoseconds)
-    }
+    @inlinable public func resume(_ activity: LoopActivity, at time: MonotonicTime) { resume(activity, at: time.nanoseconds) }
 
     /// The loop reached a ping (``PingableLoop/ping()``). Called on the loop, by the thread that serves it.
     @inlinable public func pong() { clb_beacon_pong(raw, clb_now_ns()) }
@@ -79,4 +74,19 @@ public final class ActivityBeacon: @unchecked Sendable {
 
     /// The number of the present mode. Any thread.
     public var mode: UInt32 { clb_beacon_mode(raw) }
+}
+
+/// The same with a time of `CLOCK_MONOTONIC` in nanoseconds.
+extension ActivityBeacon {
+    @inlinable package func begin(_ activity: LoopActivity, at nanoseconds: UInt64) {
+        clb_beacon_begin(raw, activity.rawValue, nanoseconds)
+    }
+
+    @inlinable package func wake(_ activity: LoopActivity, at nanoseconds: UInt64) {
+        clb_beacon_wake(raw, activity.rawValue, nanoseconds)
+    }
+
+    @inlinable package func resume(_ activity: LoopActivity, at nanoseconds: UInt64) {
+        clb_beacon_resume(raw, activity.rawValue, nanoseconds)
+    }
 }

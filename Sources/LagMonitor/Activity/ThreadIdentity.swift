@@ -6,7 +6,7 @@ public struct ThreadIdentity: Sendable, Equatable {
     /// The kernel's thread id.
     public let tid: Int32
     /// The process to which the thread belongs.
-    public let process: Int32
+    package let process: Int32
     /// Lowest address of the stack; the guard is below it. 0 when unknown.
     public let stackLow: UInt64
     /// One past the highest address of the stack. 0 when unknown.
@@ -17,7 +17,7 @@ public struct ThreadIdentity: Sendable, Equatable {
         self.init(tid: tid, process: getpid(), stackLow: stackLow, stackHigh: stackHigh)
     }
 
-    public init(tid: Int32, process: Int32, stackLow: UInt64, stackHigh: UInt64) {
+    package init(tid: Int32, process: Int32, stackLow: UInt64, stackHigh: UInt64) {
         self.process = process
         self.tid = tid
         self.stackLow = stackLow

@@ -23,7 +23,7 @@ public struct Notice: Sendable, Equatable {
 
     package var content: Content
     /// When the line was created.
-    public var time: OutputTime
+    package var time: OutputTime
 
     package init(_ content: Content, time: OutputTime) {
         self.content = content
@@ -34,7 +34,7 @@ public struct Notice: Sendable, Equatable {
     /// - Parameters:
     ///   - count: since the last notice of this reason.
     ///   - total: `dropped_total`, in this process.
-    public static func dropped(_ count: UInt64, _ reason: DropReason, total: UInt64, time: OutputTime) -> Notice {
+    package static func dropped(_ count: UInt64, _ reason: DropReason, total: UInt64, time: OutputTime) -> Notice {
         Notice(.dropped(count: count, reason: reason, total: total), time: time)
     }
 

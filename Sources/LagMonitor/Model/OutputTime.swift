@@ -1,11 +1,11 @@
 /// One moment on both clocks.
-public struct OutputTime: Sendable, Equatable {
+package struct OutputTime: Sendable, Equatable {
     /// Wall clock, nanoseconds since 1970.
-    public var realtimeNanoseconds: Int64
+    package var realtimeNanoseconds: Int64
     /// `CLOCK_MONOTONIC`, nanoseconds.
-    public var monotonicNanoseconds: UInt64
+    package var monotonicNanoseconds: UInt64
 
-    public init(realtimeNanoseconds: Int64, monotonicNanoseconds: UInt64) {
+    package init(realtimeNanoseconds: Int64, monotonicNanoseconds: UInt64) {
         self.realtimeNanoseconds = realtimeNanoseconds
         self.monotonicNanoseconds = monotonicNanoseconds
     }

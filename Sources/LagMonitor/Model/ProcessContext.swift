@@ -1,24 +1,24 @@
 /// What all records of a process have in common: read once, at start.
-public struct ProcessContext: Sendable, Equatable {
+package struct ProcessContext: Sendable, Equatable {
     /// `pid`: the process's number, in the PID namespace of the monitor.
-    public var pid: Int32
+    package var pid: Int32
     /// `process_name`: the base name of the executable file.
-    public var processName: String
+    package var processName: String
     /// `host_name`.
-    public var hostName: String
+    package var hostName: String
     /// `boot_id`: 32 lower-case hex digits; all zeros if the kernel does not report it. Times of `mono_us` compare only within
     /// the same boot.
-    public var bootID: String
+    package var bootID: String
     /// `service_name` in OpenTelemetry's meaning.
-    public var serviceName: String?
+    package var serviceName: String?
     /// `service_version`.
-    public var serviceVersion: String?
+    package var serviceVersion: String?
     /// `labels`: the operator's labels.
     package var labels = RecordLabels.none
     /// Where it runs: `k8s_pod_name`, `container_id`, …
     package var resource = ProcessResource()
 
-    public init(
+    package init(
         pid: Int32,
         processName: String,
         hostName: String,

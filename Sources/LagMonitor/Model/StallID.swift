@@ -13,7 +13,7 @@ public struct StallID: Sendable, Hashable, Comparable, CustomStringConvertible {
     ///   - startRealtimeNanoseconds: wall clock since 1970; a time before 1970 counts as 1970.
     ///   - randomHigh: its low 12 bits are used.
     ///   - randomLow: its low 62 bits are used.
-    public init(startRealtimeNanoseconds: Int64, randomHigh: UInt64, randomLow: UInt64) {
+    package init(startRealtimeNanoseconds: Int64, randomHigh: UInt64, randomLow: UInt64) {
         let milliseconds = UInt64(max(0, startRealtimeNanoseconds)) / 1_000_000
         high = milliseconds << 16 | 0x7000 | (randomHigh & 0x0fff)
         low = 0x8000_0000_0000_0000 | (randomLow & 0x3fff_ffff_ffff_ffff)
@@ -23,7 +23,7 @@ public struct StallID: Sendable, Hashable, Comparable, CustomStringConvertible {
     package init(high: UInt64, low: UInt64) { (self.high, self.low) = (high, low) }
 
     /// An id from the stall's start, its random bits from `generator`.
-    public init(startRealtimeNanoseconds: Int64, using generator: inout some RandomNumberGenerator) {
+    package init(startRealtimeNanoseconds: Int64, using generator: inout some RandomNumberGenerator) {
         self.init(
             startRealtimeNanoseconds: startRealtimeNanoseconds,
             randomHigh: generator.next(),

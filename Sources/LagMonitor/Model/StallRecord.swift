@@ -1,7 +1,7 @@
 /// One stall as it leaves the process: the fields of a line of schema `lagmonitor.stall.v1`.
 ///
 /// A plain value without behaviour. What all records of a process have in common (`pid`, `host_name`, …) is in
-/// ``ProcessContext``. Nothing here is checked or cut; texts that are too long are cut in the line. Optional fields that are nil
+/// `ProcessContext`. Nothing here is checked or cut; texts that are too long are cut in the line. Optional fields that are nil
 /// do not appear in the line. The TestKit creates samples.
 public struct StallRecord: Sendable, Equatable {
     /// `schema` of every line.

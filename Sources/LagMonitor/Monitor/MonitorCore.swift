@@ -74,7 +74,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
             throw .sinkUnavailable(reason: "stalls in progress cannot be kept at \(path): \(why)")
         }
         for sink in sinks {
-            sink.limitWaiting(untilMonotonicNanoseconds: nil)
+            sink.limitWaiting(until: nil)
             do throws(SinkError) { try sink.resume() } catch { throw .sinkUnavailable(reason: error.description) }
         }
         guard outputs.isEmpty else { return }
@@ -112,7 +112,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
 
     /// From now on no sink waits beyond this time.
     func limitWaiting(until deadline: UInt64) {
-        for sink in sinks { sink.limitWaiting(untilMonotonicNanoseconds: deadline) }
+        for sink in sinks { sink.limitWaiting(until: MonotonicTime(nanoseconds: deadline)) }
     }
 
     package func absorb(_ counters: WatchCounters) { shared.withLock { $0.absorbed += counters } }

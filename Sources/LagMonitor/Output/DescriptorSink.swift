@@ -1,4 +1,5 @@
 internal import Glibc
+public import LagActivity
 internal import LagModel
 
 /// Lines to a descriptor that other code opened: stdout, a pipe, a socket.
@@ -90,7 +91,7 @@ public final class DescriptorSink: RecordSink {
         }
     }
 
-    public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) { limit.nanoseconds = deadline ?? .max }
+    public func limitWaiting(until deadline: MonotonicTime?) { limit.nanoseconds = deadline?.nanoseconds ?? .max }
 
     public func takeAbandonedLines() -> UInt64 {
         state.withLock { state in

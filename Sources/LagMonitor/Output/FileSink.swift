@@ -1,4 +1,5 @@
 internal import Glibc
+public import LagActivity
 internal import LagModel
 
 /// Lines appended to a file: one `write` per line, under `O_APPEND`.
@@ -126,7 +127,7 @@ public final class FileSink: RecordSink {
         }
     }
 
-    public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) { limit.nanoseconds = deadline ?? .max }
+    public func limitWaiting(until deadline: MonotonicTime?) { limit.nanoseconds = deadline?.nanoseconds ?? .max }
 
     public func takeAbandonedLines() -> UInt64 {
         state.withLock { state in

@@ -4,7 +4,7 @@ extension RecordFormat {
     package init?(named name: String, from delivery: DeliveryParts? = .enabled) {
         guard Self.names.contains(name) else { return nil }
         let known = [.native] + (delivery?.formats ?? [])
-        self = known.first { $0.name == name } ?? RecordFormat(name, nil, Self.native.lateMark)
+        self = known.first { $0.name == name } ?? RecordFormat(name, nil, Self.native.lateField)
     }
 
     /// The same format in its present state: its product may have been enabled since the settings were read.

@@ -48,7 +48,7 @@ public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, Mailbox
     }
 
     /// The thread that drains a serial queue, or runs a block of `sync` on it. For a concurrent queue, 0.
-    public var presentThread: Int32 { Self.owner(of: address) }
+    package var presentThread: Int32 { Self.owner(of: address) }
 
     private static func owner(of address: UInt?) -> Int32 {
         address.map { cll_queue_owner(UnsafeRawPointer(bitPattern: $0)) } ?? 0

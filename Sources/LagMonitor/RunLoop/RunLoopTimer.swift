@@ -8,8 +8,8 @@ internal import Synchronization
 /// missed because it was busy are skipped, never made up; later ones stay on the original grid.
 ///
 /// The loop keeps its timers, and a timer keeps what its handler captures. To avoid keeping the owner alive: call
-/// ``invalidate()`` (releases the handler), capture the owner weakly, use ``init(owner:fireDate:interval:tolerance:handler:)``,
-/// or capture a ``WeakProxy``. Everything here is safe from any thread; a timer is in one loop at a time.
+/// ``invalidate()`` (releases the handler), capture the owner weakly, or use
+/// ``init(owner:fireDate:interval:tolerance:handler:)``. Everything here is safe from any thread; a timer is in one loop at a time.
 public final class RunLoopTimer: Sendable {
     /// Called on the loop's thread.
     public typealias Handler = @Sendable (RunLoopTimer) -> Void
@@ -107,9 +107,8 @@ public final class RunLoopTimer: Sendable {
         tolerance: Duration = .zero,
         handler: @escaping @Sendable (Owner, RunLoopTimer) -> Void
     ) {
-        let proxy = WeakProxy(owner)
-        self.init(fireDate: fireDate, interval: interval, tolerance: tolerance) { timer in
-            if let owner = proxy.target { handler(owner, timer) } else { timer.invalidate() }
+        self.init(fireDate: fireDate, interval: interval, tolerance: tolerance) { [weak owner] timer in
+            if let owner { handler(owner, timer) } else { timer.invalidate() }
         }
     }
 
@@ -190,13 +189,4 @@ public final class RunLoopTimer: Sendable {
         // Back into the heap; a handler may have moved the timer to another loop, which skipped it while it was firing.
         attachment.loop?.update(self)
     }
-}
-
-/// Refers to an object without keeping it alive: what a timer or an observer captures instead of its owner.
-public final class WeakProxy<Target: AnyObject & Sendable>: Sendable {
-    /// The object, while something else keeps it alive.
-    public weak let target: Target?
-
-    /// Holds the target weakly.
-    public init(_ target: Target) { self.target = target }
 }

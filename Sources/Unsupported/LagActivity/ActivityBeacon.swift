@@ -4,11 +4,11 @@ public final class ActivityBeacon: Sendable {
 
     @inlinable public func publish(_ activity: LoopActivity) {}
 
-    @inlinable public func begin(_ activity: LoopActivity, at nanoseconds: UInt64) {}
+    @inlinable public func begin(_ activity: LoopActivity, at time: MonotonicTime) {}
 
-    @inlinable public func wake(_ activity: LoopActivity, at nanoseconds: UInt64) {}
+    @inlinable public func wake(_ activity: LoopActivity, at time: MonotonicTime) {}
 
-    @inlinable public func resume(_ activity: LoopActivity, at nanoseconds: UInt64) {}
+    @inlinable public func resume(_ activity: LoopActivity, at time: MonotonicTime) {}
 
     @inlinable public func pong() {}
 

@@ -1,7 +1,7 @@
 /// A thread. Not used here, so each is the invalid thread 0.
 public struct ThreadIdentity: Sendable, Equatable {
     public let tid: Int32
-    public let process: Int32
+    package let process: Int32
     public let stackLow: UInt64
     public let stackHigh: UInt64
 
@@ -9,7 +9,7 @@ public struct ThreadIdentity: Sendable, Equatable {
         self.init(tid: tid, process: 0, stackLow: stackLow, stackHigh: stackHigh)
     }
 
-    public init(tid: Int32, process: Int32, stackLow: UInt64, stackHigh: UInt64) {
+    package init(tid: Int32, process: Int32, stackLow: UInt64, stackHigh: UInt64) {
         self.process = process
         self.tid = tid
         self.stackLow = stackLow

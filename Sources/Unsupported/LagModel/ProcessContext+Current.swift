@@ -2,7 +2,7 @@ internal import Foundation
 
 extension ProcessContext {
     /// The calling process, as far as Foundation describes it; the boot ID is zeros.
-    public static func current(serviceName: String? = nil, serviceVersion: String? = nil) -> ProcessContext {
+    package static func current(serviceName: String? = nil, serviceVersion: String? = nil) -> ProcessContext {
         let process = ProcessInfo.processInfo
         return ProcessContext(
             pid: process.processIdentifier,

@@ -1,7 +1,7 @@
 public import LagMonitor
 
 /// The threads of Swift's tasks at one priority, which could be watched on Linux.
-public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, Sendable {
+public final class ConcurrencyPool: PingableLoop, Sendable {
     public let name: String
     public let priority: TaskPriority
 
@@ -14,6 +14,4 @@ public final class ConcurrencyPool: PingableLoop, ThreadPoolLoop, Sendable {
     public var thread: ThreadIdentity { .current }
     public var publishesActivity: Bool { false }
     public func ping() {}
-    public func findWorkers(_ tids: UnsafeMutableBufferPointer<Int32>) -> Int { 0 }
-    public var workFunction: UInt64 { 0 }
 }

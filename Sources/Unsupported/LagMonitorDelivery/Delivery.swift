@@ -6,7 +6,7 @@ public enum Delivery {
 }
 
 extension RecordFormat {
-    public static let otlp = RecordFormat("otlp", nil, Self.native.lateMark)
-    public static let ecs = RecordFormat("ecs", nil, Self.native.lateMark)
-    public static let sentry = RecordFormat("sentry", nil, Self.native.lateMark)
+    public static let otlp = RecordFormat("otlp", nil, Self.native.lateField)
+    public static let ecs = RecordFormat("ecs", nil, Self.native.lateField)
+    public static let sentry = RecordFormat("sentry", nil, Self.native.lateField)
 }

@@ -9,6 +9,6 @@ extension RecordFormat {
     /// The format of one of ``names``. Whether its product is enabled does not matter here.
     package init?(named name: String) {
         guard Self.names.contains(name) else { return nil }
-        self = RecordFormat(name, nil, Self.native.lateMark)
+        self = RecordFormat(name, nil, Self.native.lateField)
     }
 }

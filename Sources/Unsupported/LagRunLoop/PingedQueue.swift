@@ -2,7 +2,7 @@ public import Dispatch
 public import LagActivity
 
 /// A dispatch queue that could be watched on Linux.
-public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, Sendable {
+public final class PingedQueue: PingableLoop, TickingLoop, Sendable {
     public let name: String
     private let queue: DispatchQueue
 
@@ -12,7 +12,6 @@ public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, Sendabl
     }
 
     public var beacon: ActivityBeacon { ActivityBeacon() }
-    public var presentThread: Int32 { 0 }
     public var publishesActivity: Bool { false }
     public var thread: ThreadIdentity { .current }
     public func ping() {}

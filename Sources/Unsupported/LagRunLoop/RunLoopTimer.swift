@@ -50,10 +50,3 @@ public final class RunLoopTimer: Sendable {
     public var isValid: Bool { false }
     @discardableResult public func invalidate() -> Bool { false }
 }
-
-/// A proxy for an object that does not keep it alive.
-public final class WeakProxy<Target: AnyObject & Sendable>: Sendable {
-    public weak let target: Target?
-
-    public init(_ target: Target) { self.target = target }
-}

@@ -58,8 +58,8 @@ final class HealthTrackingSink: RecordSink {
     func reopen() throws(SinkError) { try sink.reopen() }
     func resume() throws(SinkError) { try sink.resume() }
     func close() { sink.close() }
-    func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) {
-        sink.limitWaiting(untilMonotonicNanoseconds: deadline)
+    func limitWaiting(until deadline: MonotonicTime?) {
+        sink.limitWaiting(until: deadline)
     }
 
     func takeAbandonedLines() -> UInt64 {

@@ -19,6 +19,6 @@ public final class WaitingSink: RecordSink {
         throw SinkError(.writeFailed, path: name, code: EAGAIN)
     }
 
-    public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) { limit.store(deadline ?? .max, ordering: .relaxed) }
+    public func limitWaiting(until deadline: MonotonicTime?) { limit.store(deadline?.nanoseconds ?? .max, ordering: .relaxed) }
     public func close() {}
 }

@@ -1,3 +1,4 @@
+public import LagActivity
 public import LagOutput
 
 /// A sink whose lines have a format of their own, regardless of the monitor's format.
@@ -26,8 +27,8 @@ public final class FormattedSink: RecordSink, LossExplainingSink {
     public func reopen() throws(SinkError) { try sink.reopen() }
     public func close() { sink.close() }
     public func resume() throws(SinkError) { try sink.resume() }
-    public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) {
-        sink.limitWaiting(untilMonotonicNanoseconds: deadline)
+    public func limitWaiting(until deadline: MonotonicTime?) {
+        sink.limitWaiting(until: deadline)
     }
     public func takeAbandonedLines() -> UInt64 { sink.takeAbandonedLines() }
     public func takeAbandonedNotices() -> [Notice] { sink.takeAbandonedNotices() }

@@ -1,5 +1,6 @@
 internal import CLagLinux
 internal import Glibc
+public import LagActivity
 internal import LagModel
 public import LagOutput
 internal import Synchronization
@@ -99,7 +100,7 @@ public final class JournalSink: RecordSink {
         }
     }
 
-    public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) { limit.nanoseconds = deadline ?? .max }
+    public func limitWaiting(until deadline: MonotonicTime?) { limit.nanoseconds = deadline?.nanoseconds ?? .max }
 
     private static func disconnect(_ state: inout State) {
         if state.socket >= 0 { _ = Glibc.close(state.socket) }

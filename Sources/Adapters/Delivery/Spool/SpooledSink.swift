@@ -1,4 +1,5 @@
 internal import Glibc
+public import LagActivity
 public import LagOutput
 internal import Synchronization
 
@@ -144,8 +145,8 @@ public final class SpooledSink: RecordSink, LossExplainingSink {
         }
     }
 
-    public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) {
-        sink.limitWaiting(untilMonotonicNanoseconds: deadline)
+    public func limitWaiting(until deadline: MonotonicTime?) {
+        sink.limitWaiting(until: deadline)
     }
 
     /// Sends kept lines, if it is time.
@@ -208,7 +209,7 @@ public final class SpooledSink: RecordSink, LossExplainingSink {
         let start = clock()
         guard state.retry.allows(at: start) else { return }
         for entry in state.spool.first(Self.batchLines, maxBytes: Self.batchBytes, &state.lost) {
-            let line = LateMark.marked(entry.line)
+            let line = LateField.marked(entry.line)
             do throws(SinkError) {
                 try line.span.withUnsafeBufferPointer { buffer throws(SinkError) in
                     let bytes = UnsafeRawBufferPointer(buffer)

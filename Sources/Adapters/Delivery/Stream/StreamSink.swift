@@ -1,4 +1,5 @@
 internal import Glibc
+public import LagActivity
 internal import LagModel
 public import LagOutput
 internal import Synchronization
@@ -121,7 +122,7 @@ public final class StreamSink: RecordSink {
         }
     }
 
-    public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) { limit.nanoseconds = deadline ?? .max }
+    public func limitWaiting(until deadline: MonotonicTime?) { limit.nanoseconds = deadline?.nanoseconds ?? .max }
 
     public func takeAbandonedLines() -> UInt64 {
         state.withLock { state in

@@ -34,7 +34,7 @@ public struct MonotonicTime: Sendable, Hashable, Comparable {
 
 extension Duration {
     /// This duration in nanoseconds, saturating (at 292 years).
-    public var wholeNanoseconds: Int64 {
+    package var wholeNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (scaled, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         if overflow { return seconds < 0 ? .min : .max }

@@ -3,7 +3,7 @@ internal import Glibc
 extension ProcessContext {
     /// The calling process. Reads `/proc`: at start, not on a hot path. Never fails: what cannot be read is `unknown`; an
     /// unreadable boot id is all zeros.
-    public static func current(serviceName: String? = nil, serviceVersion: String? = nil) -> ProcessContext {
+    package static func current(serviceName: String? = nil, serviceVersion: String? = nil) -> ProcessContext {
         ProcessContext(
             pid: getpid(),
             processName: executableName(of: "self") ?? ProcFile.firstLine(of: "/proc/self/comm") ?? "unknown",

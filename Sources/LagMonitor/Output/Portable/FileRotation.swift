@@ -17,24 +17,25 @@ public struct FileRotation: Sendable, Equatable {
     /// How many numbered files are kept in addition.
     public let maxFiles: Int
 
-    /// - Throws: ``FileRotationError``, which names the value that is out of range.
-    public init(maxBytes: Int, maxFiles: Int = FileRotation.defaultFiles) throws(FileRotationError) {
+    /// - Throws: ``ValidationError``, which names the value that is out of range.
+    public init(maxBytes: Int, maxFiles: Int = FileRotation.defaultFiles) throws(ValidationError) {
         guard Self.allowedBytes.contains(maxBytes) else {
-            throw FileRotationError(key: "max_bytes", value: maxBytes, allowed: Self.allowedBytes)
+            throw ValidationError(key: "max_bytes", value: maxBytes, allowed: Self.allowedBytes)
         }
         guard Self.allowedFiles.contains(maxFiles) else {
-            throw FileRotationError(key: "max_files", value: maxFiles, allowed: Self.allowedFiles)
+            throw ValidationError(key: "max_files", value: maxFiles, allowed: Self.allowedFiles)
         }
         self.maxBytes = maxBytes
         self.maxFiles = maxFiles
     }
-}
 
-/// A size or a number of files that is not allowed.
-public struct FileRotationError: Error, Sendable, Equatable, CustomStringConvertible {
-    public let key: String
-    public let value: Int
-    public let allowed: ClosedRange<Int>
+    /// A size or a number of files that is not allowed.
+    public struct ValidationError: Error, Sendable, Equatable, CustomStringConvertible {
+        /// The setting: `max_bytes` or `max_files`.
+        public let key: String
+        public let value: Int
+        public let allowed: ClosedRange<Int>
 
-    public var description: String { "\(key) is \(value), allowed is \(allowed.lowerBound) to \(allowed.upperBound)" }
+        public var description: String { "\(key) is \(value), allowed is \(allowed.lowerBound) to \(allowed.upperBound)" }
+    }
 }

@@ -6,16 +6,16 @@ public struct RecordFormat: Sendable, Hashable, CustomStringConvertible {
     public let name: String
     /// Writes its lines; nil: the encoder itself does, or its product is not enabled.
     package let layout: (any LineLayout)?
-    package let lateMark: LateMark
+    package let lateField: LateField
 
     /// Schema `lagmonitor.stall.v1`: with all fields.
-    public static let native = RecordFormat("native", nil, LateMark(#"{"schema":"#, "}\n"))
+    public static let native = RecordFormat("native", nil, LateField(#"{"schema":"#, "}\n"))
 
     /// The names of all formats that settings may use.
     package static let names = [native.name, "otlp", "ecs", "sentry"]
 
-    package init(_ name: String, _ layout: (any LineLayout)?, _ lateMark: LateMark) {
-        (self.name, self.layout, self.lateMark) = (name, layout, lateMark)
+    package init(_ name: String, _ layout: (any LineLayout)?, _ lateField: LateField) {
+        (self.name, self.layout, self.lateField) = (name, layout, lateField)
     }
 
     public var description: String { name }

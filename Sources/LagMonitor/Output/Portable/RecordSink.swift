@@ -1,9 +1,10 @@
+public import LagActivity
 @_exported public import LagModel
 
 /// A destination of lines.
 ///
 /// Called only from the reporter thread, one call at a time. It may block that thread, but only for a bounded time
-/// (``limitWaiting(untilMonotonicNanoseconds:)``). It is a class, so that both the reporter and the sink's creator can hold it.
+/// (``limitWaiting(until:)``). It is a class, so that both the reporter and the sink's creator can hold it.
 public protocol RecordSink: AnyObject, Sendable {
     /// For people, and in errors: the path, `stdout`.
     var name: String { get }
@@ -30,9 +31,9 @@ public protocol RecordSink: AnyObject, Sendable {
     /// Makes a closed sink usable again; does nothing if it is open.
     func resume() throws(SinkError)
 
-    /// From now on no call waits for a reader beyond this time of `CLOCK_MONOTONIC`; nil removes the limit and leaves the sink's
-    /// own time-out for each line. For shutdown. Any thread; a wait in progress notices within 50 ms.
-    func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?)
+    /// From now on no call waits for a reader beyond this time; nil removes the limit and leaves the sink's own time-out for
+    /// each line. For shutdown. Any thread; a wait in progress notices within 50 ms.
+    func limitWaiting(until deadline: MonotonicTime?)
 
     /// How many records' lines, since the last call, were accepted but could not be finished after all.
     func takeAbandonedLines() -> UInt64
@@ -58,7 +59,7 @@ extension RecordSink {
     public func write(_ line: UnsafeRawBufferPointer, about facts: LineFacts) throws(SinkError) { try write(line) }
     public func reopen() throws(SinkError) {}
     public func resume() throws(SinkError) {}
-    public func limitWaiting(untilMonotonicNanoseconds deadline: UInt64?) {}
+    public func limitWaiting(until deadline: MonotonicTime?) {}
     public func takeAbandonedLines() -> UInt64 { 0 }
     public func takeAbandonedNotices() -> [Notice] { [] }
     public var unsettledLines: Int { 0 }

@@ -114,7 +114,7 @@ import Testing
     @Test func `a format is refused without the product that provides it`() throws {
         var configuration = StallMonitorConfiguration()
         // Other tests enable the product in this process: this is a format that no product has.
-        configuration.format = RecordFormat("other", nil, RecordFormat.native.lateMark)
+        configuration.format = RecordFormat("other", nil, RecordFormat.native.lateField)
         let monitor = StallMonitor(configuration: configuration)
         let error = #expect(throws: StallMonitorError.self) { try monitor.start() }
         #expect(

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LagActivity
 import LagOutput
 import Testing
 
@@ -187,10 +188,8 @@ struct DescriptorSinkTests {
         let thread = Thread { #expect(throws: SinkError(.tooSlow, path: "out")) { try sink.put("b\n") } }
         thread.start()
         usleep(50_000)
-        sink.limitWaiting(untilMonotonicNanoseconds: 0)
-        let deadline = Date().addingTimeInterval(60)
-        while !thread.isFinished, Date() < deadline { usleep(1000) }
-        #expect(thread.isFinished)
+        sink.limitWaiting(until: MonotonicTime(nanoseconds: 0))
+        #expect(eventually(seconds: 60) { thread.isFinished })
         sink.close()
     }
 

@@ -169,7 +169,7 @@ struct FileRotationTests {
         (4096, 1001, "max_files is 1001, allowed is 1 to 1000"),
     ])
     func `invalid rotation sizes are refused by name`(bytes: Int, files: Int, message: String) {
-        let error = #expect(throws: FileRotationError.self) { try FileRotation(maxBytes: bytes, maxFiles: files) }
+        let error = #expect(throws: FileRotation.ValidationError.self) { try FileRotation(maxBytes: bytes, maxFiles: files) }
         #expect(error?.description == message)
     }
 }

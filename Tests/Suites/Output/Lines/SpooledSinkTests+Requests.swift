@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LagActivity
 import Synchronization
 import TestSupport
 import Testing
@@ -102,7 +103,7 @@ extension SpooledSinkTests {
         let transport = HeldTransport()
         let first = try sink(transport)
         for number in 1...3 { try first.put(request(number)) }
-        first.limitWaiting(untilMonotonicNanoseconds: 0)
+        first.limitWaiting(until: MonotonicTime(nanoseconds: 0))
         first.close()
         #expect(first.takeAbandonedLines() == 0 && first.keptLines == 3)
         let fresh = HeldTransport()

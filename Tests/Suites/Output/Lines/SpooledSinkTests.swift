@@ -254,12 +254,12 @@ struct SpooledSinkTests {
                 time: OutputTime(realtimeNanoseconds: 1, monotonicNanoseconds: 1)
             )
             let line = isNotice ? encoder.encode(notice) { Array($0) } : encoder.encode(Sample.record()) { Array($0) }
-            let marked = LateMark.marked(line)
-            #expect(marked.count - line.count <= format.lateMark.byteCount && marked.count > line.count)
+            let marked = LateField.marked(line)
+            #expect(marked.count - line.count <= format.lateField.byteCount && marked.count > line.count)
             let text = String(decoding: marked, as: UTF8.self)
             _ = try Sample.parse(text)
             #expect(text.contains("late") && text.hasSuffix("}\n") && text.split(separator: "\n").count == 1)
         }
-        #expect(LateMark.marked(Array("no line".utf8)) == Array("no line".utf8))
+        #expect(LateField.marked(Array("no line".utf8)) == Array("no line".utf8))
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LagActivity
 import Synchronization
 import Testing
 
@@ -166,7 +167,7 @@ struct StreamSinkTests {
     @Test func `the shutdown deadline ends a wait`() throws {
         let listener = try listener("unix")
         let sink = try sink(listener.address, timeout: .seconds(3600))
-        sink.limitWaiting(untilMonotonicNanoseconds: 0)
+        sink.limitWaiting(until: MonotonicTime(nanoseconds: 0))
         try sink.put(line("a", 16 << 20))
         #expect(throws: SinkError(.tooSlow, path: sink.name)) { try sink.put("b\n") }
         sink.close()

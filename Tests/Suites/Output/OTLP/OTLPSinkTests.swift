@@ -1,4 +1,5 @@
 import Foundation
+import LagActivity
 import LagMonitorDelivery
 import LagOutput
 import Synchronization
@@ -95,7 +96,7 @@ struct OTLPSinkTests {
         let sink = sink(transport, attempts: 1000)
         try sink.put(line(1))
         #expect(eventually { transport.bodies.count > 1 })
-        sink.limitWaiting(untilMonotonicNanoseconds: 0)
+        sink.limitWaiting(until: MonotonicTime(nanoseconds: 0))
         sink.close()
         #expect(sink.takeAbandonedLines() == 1)
         #expect(sink.lossReason == "the receiver answered with status 503")
@@ -112,7 +113,7 @@ struct OTLPSinkTests {
         #expect(eventually { sink.unsettledLines == 0 })
         transport.hold()
         try sink.put(line(3))
-        sink.limitWaiting(untilMonotonicNanoseconds: 0)
+        sink.limitWaiting(until: MonotonicTime(nanoseconds: 0))
         sink.close()
         #expect(sink.takeAbandonedLines() == 1 && sink.lossReason == nil)
     }
@@ -141,7 +142,7 @@ struct OTLPSinkTests {
         let transport = ScriptedTransport(holding: true)
         let sink = sink(transport)
         for number in 0..<3 { try sink.put(line(number)) }
-        sink.limitWaiting(untilMonotonicNanoseconds: 0)
+        sink.limitWaiting(until: MonotonicTime(nanoseconds: 0))
         sink.close()
         #expect(sink.takeAbandonedLines() == 3 && eventually { transport.cancelled == 1 })
         #expect(throws: SinkError(.closed, path: "otlp:test")) { try sink.put(line(4)) }
@@ -189,7 +190,7 @@ struct OTLPSinkTests {
         let sink = OTLPSink(name: "otlp:test", rule: OTLPRetryRule()) { transport }
         try sink.put(line(1))
         #expect(eventually { transport.isPosting.load(ordering: .sequentiallyConsistent) })
-        sink.limitWaiting(untilMonotonicNanoseconds: 0)
+        sink.limitWaiting(until: MonotonicTime(nanoseconds: 0))
         sink.close()
         #expect(eventually { transport.cancelled.load(ordering: .sequentiallyConsistent) })
         let wasCancelledWhilePosting = transport.wasCancelledWhilePosting.load(ordering: .sequentiallyConsistent)

@@ -15,9 +15,9 @@ struct NonClosingSinkTests {
             ended.signal()
         }
         #expect(eventually { sink.isWriting })
-        other.limitWaiting(untilMonotonicNanoseconds: 1)
+        other.limitWaiting(until: MonotonicTime(nanoseconds: 1))
         #expect(!sink.isLimited && ended.wait(timeout: .now()) == .timedOut)
-        ending.limitWaiting(untilMonotonicNanoseconds: 1)
+        ending.limitWaiting(until: MonotonicTime(nanoseconds: 1))
         #expect(ended.wait(timeout: .now() + 30) == .success)
         #expect(!sink.isLimited)
         // A later record of the same monitor does not wait at all.

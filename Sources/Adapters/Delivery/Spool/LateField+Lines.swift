@@ -1,8 +1,8 @@
 internal import LagOutput
 
 /// Marks a finished line as late: it was kept on disk, and is sent after newer events happened.
-extension LateMark {
-    private static let all = RecordFormat.all.map(\.lateMark)
+extension LateField {
+    private static let all = RecordFormat.all.map(\.lateField)
 
     /// The line with the mark; unchanged if its format is unknown.
     static func marked(_ line: [UInt8]) -> [UInt8] {

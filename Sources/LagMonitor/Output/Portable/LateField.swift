@@ -3,7 +3,7 @@
 ///
 /// In the native format it is the field `late` at the end of the line, in other formats the field's form there
 /// (`lagmonitor.late`).
-package struct LateMark: Sendable {
+package struct LateField: Sendable {
     package let opening: [UInt8]
     package let closing: [UInt8]
     package let member: [UInt8]
