@@ -42,7 +42,7 @@ wrap: setup ## stall, load and measure redis, nginx, node, python3 and SwiftNIO 
 	$(SWIFT) build -c release --product lagmonitor-preload >&2
 	Scripts/wrap/run "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" $(PROGRAMS)
 
-programs: setup ## run some 120 real programs under `lagmond run` and `attach`: unwatched, stalled, loaded and idle (Debian packages, PyPI; 100 min, QUICK=1: 13)
+programs: setup ## run real programs under `lagmond run` and `attach`: unwatched, stalled, loaded and idle (Debian packages, PyPI; 100 min, QUICK=1: 13)
 	$(SWIFT) build -c release --product lagmond >&2
 	$(SWIFT) build -c release --product lagmonitor-preload >&2
 	Scripts/programs/run "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagmond" $(PROGRAMS)
@@ -156,8 +156,9 @@ fuzz: setup ## send seeded mutations through the readers of untrusted bytes; SEC
 platforms: setup ## build the package as other platforms get it (without effect), and compare its public API with that of Linux (3 min after `make test`)
 	Scripts/platforms
 
-lint: ## check the format (every warning is an error), Linux-only imports in files for other platforms, and commit subjects
+lint: ## check the format (every warning is an error), Linux-only imports in files for other platforms, the limits of files and targets, and commit subjects (15 s)
 	@! git log -20 --no-merges --format=%s | grep -E '^.{73}' || { echo "a commit subject has more than 72 characters" >&2; exit 1; }
 	Scripts/check-portable.py
+	Scripts/check-limits.py
 	$(SWIFT) format lint --recursive --strict --parallel Sources Tests Evaluation \
 		Examples/*/Sources Examples/*/Package.swift Package.swift
