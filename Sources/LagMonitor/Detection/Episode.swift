@@ -1,5 +1,6 @@
 package import LagActivity
 package import LagCapture
+internal import LagModel
 
 /// One stall passed from the watchdog to the reporter: prepared memory, filled and read alternately.
 ///

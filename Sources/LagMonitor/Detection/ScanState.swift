@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// What a scan of all loops collects.
 struct ScanState {
     private(set) var now: UInt64

@@ -1,4 +1,5 @@
 internal import LagActivity
+internal import LagModel
 
 /// Combines what the rules find in one loop: each stall is reported once, whichever rules find it. Pure: observation in, events
 /// out.
@@ -92,11 +93,12 @@ package struct StallDetector: Sendable {
     private mutating func reportLongStall(at now: UInt64, _ events: inout DetectorEvents) {
         guard var stall = activeStall else { return }
         if stall.isMuted {
-            let length = interval(of: stall.lead)?.length(at: now) ?? 0
-            guard !isRestoring(at: now) || length >= rules.hangNanoseconds else { return }
+            guard let interval = self.interval(of: stall.lead),
+                !isRestoring(at: now) || interval.length(at: now) >= rules.hangNanoseconds
+            else { return }
             stall.isMuted = false
             activeStall = stall
-            events.append(.opened(stall.lead))
+            events.append(.opened(stall, interval))
         } else if !stall.isReported, !events.hasOpened, let interval = self.interval(of: stall.lead),
             interval.length(at: now) >= rules.hangNanoseconds
         {
@@ -216,8 +218,9 @@ package struct StallDetector: Sendable {
         guard var stall = activeStall else {
             let isMuted = wasMuted ?? isRestoring(at: now)
             let threshold = strategies.threshold(of: kind)
-            activeStall = ActiveStall(lead: kind, kinds: StallKinds(kind), thresholdNanoseconds: threshold, isMuted: isMuted)
-            if !isMuted { events.append(.opened(kind)) }
+            let stall = ActiveStall(lead: kind, kinds: StallKinds(kind), thresholdNanoseconds: threshold, isMuted: isMuted)
+            activeStall = stall
+            if !isMuted, let interval = self.interval(of: kind) { events.append(.opened(stall, interval)) }
             return
         }
         stall.kinds.insert(StallKinds(kind))

@@ -1,4 +1,5 @@
 internal import CLibunwind
+internal import LagModel
 import Testing
 
 @testable import LagCapture

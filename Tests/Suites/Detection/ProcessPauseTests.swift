@@ -1,3 +1,4 @@
+internal import LagModel
 import TestSupport
 import Testing
 

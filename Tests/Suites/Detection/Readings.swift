@@ -136,7 +136,7 @@ extension DetectorEvents: Equatable, ExpressibleByArrayLiteral {
     var wantsPing: Bool { all.contains(.wantsPing) }
 
     var opened: StallKind? {
-        for case .opened(let kind) in all { return kind }
+        for case .opened(let stall, _) in all { return stall.lead }
         return nil
     }
 

@@ -1,5 +1,6 @@
 internal import LagActivity
 import LagCapture
+internal import LagModel
 import Testing
 
 @testable import LagDetection

@@ -16,7 +16,7 @@ struct RestMeterTests {
     /// A loop that was seen asleep, after five sleeps.
     private func rested(_ waits: PublishedWaits) -> RestMeter {
         var meter = RestMeter()
-        #expect(meter.observe(wait(2), sleeps: 5, hasMoved: false, waits: waits, at: start) == Wakefulness(since: 0))
+        #expect(meter.observe(wait(2), sleeps: 5, hasMoved: false, waits: waits, at: start) == BusyTime(since: 0))
         return meter
     }
 
@@ -24,7 +24,7 @@ struct RestMeterTests {
         var meter = rested(.turns)
         for turn in 0..<100 as Range<UInt64> {
             let now = start + (turn + 1) * 20 * millisecond
-            let expected = Wakefulness(since: start + 20 * millisecond, turns: turn + 1)
+            let expected = BusyTime(since: start + 20 * millisecond, turns: turn + 1)
             #expect(meter.observe(work(3 + 2 * turn, at: now), sleeps: 5, hasMoved: false, waits: .turns, at: now) == expected)
             // Seen in its wait, which it leaves at once.
             #expect(meter.observe(wait(4 + 2 * turn), sleeps: 5, hasMoved: true, waits: .turns, at: now + 1) == expected)
@@ -37,7 +37,7 @@ struct RestMeterTests {
         let (first, second) = (start + 20 * millisecond, start + 60 * millisecond)
         _ = meter.observe(work(3, at: first), sleeps: 5, hasMoved: false, waits: .turns, at: first)
         let found = meter.observe(work(7, at: second), sleeps: 6, hasMoved: false, waits: .turns, at: second + 5)
-        #expect(found == Wakefulness(since: second, turns: 1))
+        #expect(found == BusyTime(since: second, turns: 1))
     }
 
     /// The counted sleep may be the current one: if it continues, nothing else would show it.
@@ -81,7 +81,7 @@ struct RestMeterTests {
         // It was awake since that sample: the sleep that ended was counted when it began.
         #expect(
             meter.observe(work(3, at: first - 5), sleeps: 5, hasMoved: false, waits: .samples, at: first)
-                == Wakefulness(since: first - 5)
+                == BusyTime(since: first - 5)
         )
         #expect(meter.observe(wait(4), sleeps: 5, hasMoved: false, waits: .samples, at: first + 10 * millisecond).since == 0)
     }
@@ -93,7 +93,7 @@ struct RestMeterTests {
         for sample in 0..<100 as Range<UInt64> {
             let now = first + sample * 10 * millisecond
             let found = meter.observe(work(3, at: first), sleeps: 6 + sample, hasMoved: false, waits: .samples, at: now)
-            #expect(found == Wakefulness(since: now))
+            #expect(found == BusyTime(since: now))
         }
     }
 }

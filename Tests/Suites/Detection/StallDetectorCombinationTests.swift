@@ -1,4 +1,5 @@
 internal import LagActivity
+internal import LagModel
 import Testing
 
 @testable import LagDetection

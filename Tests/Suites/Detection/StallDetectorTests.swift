@@ -1,4 +1,5 @@
 internal import LagActivity
+internal import LagModel
 import Testing
 
 @testable import LagDetection
@@ -17,15 +18,16 @@ struct StallDetectorTests {
         for tick in 0...4 as ClosedRange<UInt64> {
             judgements.append(detector.observe(work, at: at(tick * 50), isTick: tick > 0))
         }
-        #expect(judgements == [nothing, [.suspected], nothing, [.opened(.callout)], nothing])
-        #expect(detector.isStalled && detector.activeStall?.lead != .starvation)
-        let after = detector.observe(BeaconReading(2, .waiting, answered: at(230)), at: at(240))
         let stall = ActiveStall(
             lead: .callout,
             kinds: StallKinds(.callout),
             thresholdNanoseconds: 150 * millisecond,
             isMuted: false
         )
+        let opened = DetectorEvent.opened(stall, StallInterval(since: start, seen: at(150)))
+        #expect(judgements == [nothing, [.suspected], nothing, [opened], nothing])
+        #expect(detector.isStalled && detector.activeStall?.lead != .starvation)
+        let after = detector.observe(BeaconReading(2, .waiting, answered: at(230)), at: at(240))
         #expect(after == [.ended(stall, StallInterval(since: start, seen: at(200)).ended(at: at(230)))])
         #expect(!detector.isStalled && detector.activeStall == nil && detector.ignoreBefore == at(230))
     }

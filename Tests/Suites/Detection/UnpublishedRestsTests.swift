@@ -1,5 +1,6 @@
 internal import CLagBeacon
 internal import LagActivity
+internal import LagModel
 import Synchronization
 import Testing
 

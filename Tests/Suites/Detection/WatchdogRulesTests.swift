@@ -2,6 +2,7 @@ internal import CLagBeacon
 import Glibc
 internal import LagActivity
 import LagCapture
+internal import LagModel
 import Synchronization
 import Testing
 

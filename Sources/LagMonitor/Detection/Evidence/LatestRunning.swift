@@ -1,5 +1,6 @@
 internal import CLagBeacon
 internal import CLagLinux
+internal import LagModel
 
 /// What a loop's thread was last found working on, and since when: before a stall, and during it.
 ///

@@ -1,6 +1,7 @@
 package import CLagBeacon
 package import CLagLinux
 internal import LagCapture
+internal import LagModel
 
 /// What the thread was working on in one stall, according to the program (contexts) and to the runtime (its task): memory that is
 /// allocated in advance.

@@ -1,6 +1,7 @@
 package import CLagLinux
 internal import CLibunwind
 package import LagCapture
+internal import LagModel
 
 /// What the thread of a stack waits for, and the holder.
 extension StackTally {

@@ -1,4 +1,5 @@
 package import LagCapture
+internal import LagModel
 
 /// A thread of a pool, and what it did when it was last sampled.
 package struct TalliedWorker {

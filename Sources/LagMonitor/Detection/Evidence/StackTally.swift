@@ -1,6 +1,7 @@
 internal import CLagLinux
 internal import CLibunwind
 package import LagCapture
+internal import LagModel
 
 /// The stacks that were sampled in one stall, each with the time that it represents: memory that is allocated in advance.
 ///

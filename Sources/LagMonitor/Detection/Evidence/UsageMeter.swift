@@ -1,6 +1,7 @@
 internal import CLagLinux
 internal import Glibc
 internal import LagActivity
+internal import LagModel
 
 /// What a thread has used since the beginning of its loop's stall, although it was not measured exactly then.
 ///

@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// Finds suspensions of the machine and steps of the wall clock by comparing successive readings of the clocks.
 ///
 /// - A suspension makes `CLOCK_BOOTTIME` grow more than `CLOCK_MONOTONIC`; nothing else does.

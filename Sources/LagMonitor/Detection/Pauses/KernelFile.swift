@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LagModel
 
 /// Small text files of the kernel (`/proc`, `/sys/fs/cgroup`), and the numbers in them.
 ///

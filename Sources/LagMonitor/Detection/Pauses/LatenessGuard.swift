@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// Decides whether a wait of the watchdog ended when it should have, and what a late one means.
 ///
 /// If the process was stopped as a whole, a watchdog that wakes late does not know what the loop could have done meanwhile: such

@@ -1,5 +1,6 @@
 internal import CLagBeacon
 internal import Glibc
+internal import LagModel
 
 /// Decides which of the watchdog's waits and scans show that the process could not run.
 ///

@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// A time in which the process as a whole could not run, as far as its watchdog can know: it was stopped, frozen, or held by a
 /// debugger. Time taken by a quota is not a pause: then a thread is ready to run, and its users wait for it.
 ///

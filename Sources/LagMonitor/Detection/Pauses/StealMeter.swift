@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LagModel
 
 /// Reads how long a hypervisor used this machine's processors for something else: `steal` in the first line of `/proc/stat`
 /// (proc_pid_stat(5) calls it stolen time), all processors together.

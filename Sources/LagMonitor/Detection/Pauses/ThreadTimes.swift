@@ -1,5 +1,6 @@
 internal import CLagLinux
 internal import Glibc
+internal import LagModel
 
 /// What a thread has received from the scheduler since it exists.
 ///

@@ -1,4 +1,4 @@
-@_exported public import LagModel
+package import LagModel
 
 /// The rule that found a stall.
 package typealias StallKind = StallRecord.Kind

@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// N consecutive timeouts of one interval: the rule of the observer-and-semaphore watchdog.
 package struct TimeoutRule: Sendable, Equatable {
     /// Length of one wait; above zero.

@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// What counts as a stall of one loop: the rules and their thresholds, and what is reported.
 package struct WatchRules: Sendable, Equatable {
     /// Ticks at a fixed rate; this many missed ticks in a row are a stall.

@@ -1,5 +1,6 @@
 internal import CLagBeacon
 package import LagActivity
+internal import LagModel
 
 /// The content of a beacon at one moment.
 package struct BeaconReading: Sendable, Equatable {

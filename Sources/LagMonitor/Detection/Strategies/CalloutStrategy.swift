@@ -1,4 +1,5 @@
 internal import LagActivity
+internal import LagModel
 
 /// The observer-and-semaphore rule: a loop is stalled if N waits in a row ended by timeout and its activity word never changed,
 /// and it has been in this activity for N intervals.

@@ -1,4 +1,5 @@
 internal import LagActivity
+internal import LagModel
 
 /// A tick at a fixed rate on the loop, as a display needs it: N missed ticks in a row are a stall.
 ///

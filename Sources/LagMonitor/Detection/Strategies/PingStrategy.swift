@@ -1,4 +1,5 @@
 internal import LagActivity
+internal import LagModel
 
 /// A task is submitted to the loop; if it is not answered in time, the loop is stalled. Two rules differ in the time of the ping:
 /// - *while waiting* (``whileWaiting``): when the loop publishes that it waits. This finds what is not published as an activity:

@@ -22,7 +22,7 @@ package struct RestMeter: Sendable, Equatable {
         hasMoved: Bool,
         waits: PublishedWaits,
         at now: UInt64
-    ) -> Wakefulness {
+    ) -> BusyTime {
         defer { self.sleeps = sleeps }
         let isTurning = waits == .turns && reading.activity == .waiting && reading.word == reading.beaconWord
         guard let sleeps, reading.isWorking || isTurning else { return rest() }
@@ -35,7 +35,7 @@ package struct RestMeter: Sendable, Equatable {
             firstSequence = reading.word >> 8
         }
         let activities = (reading.word >> 8) &- firstSequence
-        return Wakefulness(since: since, turns: waits == .turns ? activities / Self.activitiesOfTurn + 1 : nil)
+        return BusyTime(since: since, turns: waits == .turns ? activities / Self.activitiesOfTurn + 1 : nil)
     }
 
     /// Whether the thread has not slept since it was last observed, so that what was found meanwhile belongs to the same time
@@ -45,19 +45,11 @@ package struct RestMeter: Sendable, Equatable {
     /// A thread that was awake was stopped once: if it slept once since then, that was the stop, and not idle time.
     package mutating func pass(overStopAt sleeps: UInt64?) { if sleeps == self.sleeps.map({ $0 &+ 1 }) { self.sleeps = sleeps } }
 
-    private mutating func rest() -> Wakefulness {
+    private mutating func rest() -> BusyTime {
         since = 0
-        return Wakefulness(since: 0)
+        return BusyTime(since: 0)
     }
 
     /// A turn's work, and the wait after it.
     private static let activitiesOfTurn: UInt64 = 2
-}
-
-/// What is known about a loop's idle times at one moment, from another source than its beacon.
-package struct Wakefulness: Sendable, Equatable {
-    /// The earliest time since which the loop has not been idle; 0: it is idle, or it is not known.
-    package var since: UInt64
-    /// Its present turn, counted from 1 at `since`; nil if turns are not counted.
-    package var turns: UInt64?
 }

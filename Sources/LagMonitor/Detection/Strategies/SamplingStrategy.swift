@@ -1,4 +1,5 @@
 internal import LagActivity
+internal import LagModel
 
 /// One sample of the stack an interval: if N samples in a row have the same functions on top while the loop works, it is a stall.
 ///

@@ -1,4 +1,5 @@
 internal import LagActivity
+internal import LagModel
 
 /// The time of a stall, or of what may become one: both while it is in progress and when it is over.
 ///

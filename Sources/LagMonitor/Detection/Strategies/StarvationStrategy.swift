@@ -1,4 +1,5 @@
 internal import LagActivity
+internal import LagModel
 
 /// Many callouts in a row, each of them short: the activity word changes, but the loop has not been idle for the threshold, so
 /// work that waits for it to be idle waits that long.
@@ -25,7 +26,7 @@ package struct StarvationStrategy: DetectionStrategy {
     package var nextPoll: UInt64? { isStalled ? nil : interval?.time(ofLength: thresholdNanoseconds) }
 
     package mutating func observe(_ observation: Observation, ignoreBefore: UInt64) -> RuleEvent {
-        let reading = observation.wakefulness.map { observation.reading.awake(since: $0.since) } ?? observation.reading
+        let reading = observation.busyTime.map { observation.reading.awake(since: $0.since) } ?? observation.reading
         if reading.activity == .notRunning, interval != nil, reading.wokeNanoseconds == woke, !isBetweenRuns {
             isBetweenRuns = true
             interval?.add(observation.processPause, until: observation.now)
@@ -60,7 +61,7 @@ package struct StarvationStrategy: DetectionStrategy {
 
     /// - Parameter isFirst: the present turn is the interval's first.
     private mutating func countTurns(_ observation: Observation, isFirst: Bool) {
-        guard let turns = observation.wakefulness?.turns else { return }
+        guard let turns = observation.busyTime?.turns else { return }
         if isFirst { turnsBefore = turns - 1 }
         interval?.turns = turns.saturatingDifference(turnsBefore)
     }
@@ -75,7 +76,7 @@ package struct StarvationStrategy: DetectionStrategy {
         if let answer = reading.answer(after: interval.until, since: interval.since) { end = min(end, answer) }
         if reading.wokeNanoseconds > interval.since { end = min(end, reading.wokeNanoseconds) }
         // If the thread's sleeps have shown that it was idle, that was at some time since it was last seen awake.
-        guard observation.wakefulness == nil else {
+        guard observation.busyTime == nil else {
             return .ended(interval.ended(at: min(interval.until, end), latest: end, observation.processPause))
         }
         return .ended(interval.ended(at: end, observation.processPause))

@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// The strategies of one loop: one for each rule of its watch. Pure, like the strategies; no allocation.
 package struct StrategySet: Sendable {
     package var callout: CalloutStrategy?

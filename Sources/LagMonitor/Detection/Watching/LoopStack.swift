@@ -1,4 +1,5 @@
 internal import LagCapture
+internal import LagModel
 
 /// The functions on a loop's stack while it waits for events, root first: what runs the loop, and its callers.
 ///

@@ -1,4 +1,5 @@
 package import LagActivity
+internal import LagModel
 
 /// How long work was pending at a loop during one stretch of its work, at least, according to occasional examinations.
 ///

@@ -1,4 +1,5 @@
 internal import CLagBeacon
+internal import LagModel
 internal import Synchronization
 
 /// Where the ticks of a loop arrive: the time of the last one, and their rate.

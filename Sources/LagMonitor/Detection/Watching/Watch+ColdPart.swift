@@ -50,17 +50,11 @@ extension Watch {
         var hold = Hold()
         /// Whether it keeps work waiting.
         var examination = Examination()
-        var unsettled = Unsettled()
+        var unreportedEnd = UnreportedEnd()
         /// What its waits show about its idle times.
         let waits: PublishedWaits
         /// What runs it, if its functions' names do not show that.
-        var loopStack = LoopStack()
-        /// The calls by which it reached its wait.
-        var loopCalls = LoopCalls()
-        /// When these are to be captured again.
-        var loopStackDue: UInt64 = 0
-        /// The delay after they could not be captured.
-        var loopStackRetry = Watch.firstLoopStackRetryNanoseconds
+        var knownLoop = KnownLoop()
         /// The meter for a rule that needs the idle times, if the waits do not show enough.
         var rests = RestMeter()
         /// Whether the rules last saw it as idle (``BeaconReading/atRest``).

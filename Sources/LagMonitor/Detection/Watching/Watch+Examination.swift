@@ -1,5 +1,6 @@
 internal import CLagBeacon
 internal import LagActivity
+internal import LagModel
 
 /// Whether the work that a loop's beacon reports keeps other work waiting.
 extension Watch {
@@ -93,7 +94,7 @@ extension Watch {
 
     /// For a loop whose waits do not prove that it was idle: finds out whether it was, if a rule needs it. Nil if the waits prove
     /// it, or no rule needs it.
-    func observeRests(_ reading: BeaconReading, at now: UInt64) -> Wakefulness? {
+    func observeRests(_ reading: BeaconReading, at now: UInt64) -> BusyTime? {
         guard countsSleeps, cold.pointee.detector.rules.starvationNanoseconds != nil else { return nil }
         let sleeps = cold.pointee.examinable?.countSleeps()
         let hasMoved = clb_beacon_word(hot.pointee.beacon) != reading.beaconWord

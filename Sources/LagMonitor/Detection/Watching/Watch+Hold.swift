@@ -1,6 +1,7 @@
 internal import CLagBeacon
 internal import LagActivity
 internal import LagCapture
+internal import LagModel
 
 /// Another process's thread that is stopped (SIGSTOP), or held by a debugger. In this process, the watchdog would notice that by
 /// its own lateness.

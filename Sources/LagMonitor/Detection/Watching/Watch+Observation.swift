@@ -1,5 +1,6 @@
 internal import CLagBeacon
 internal import LagActivity
+internal import LagModel
 internal import Synchronization
 
 /// One watch in a scan.
@@ -175,12 +176,12 @@ extension Watch {
         observation.pingedNanoseconds = cold.pointee.pinged.load(ordering: .acquiring)
         observation.tickedNanoseconds = cold.pointee.ticks?.lastNanoseconds ?? 0
         observation.sample = sampleForRule(reading, at: now)
-        observation.wakefulness = observeRests(reading, at: now)
+        observation.busyTime = observeRests(reading, at: now)
         observation.mayBeAtRest = cold.pointee.examinable != nil
         if hasChanged { replay(reading, observation) }
         let events = cold.pointee.detector.observe(observation)
-        hot.pointee.canFastPoll = cold.pointee.detector.canFastPoll && !cold.pointee.unsettled.exists
-        if hasChanged || isTick { hot.pointee.nextTick = now.nextTick(ofInterval: hot.pointee.tickNanoseconds) }
+        hot.pointee.canFastPoll = cold.pointee.detector.canFastPoll && !cold.pointee.unreportedEnd.exists
+        if hasChanged || isTick { hot.pointee.nextTickNanoseconds = now.nextTick(ofInterval: hot.pointee.tickNanoseconds) }
         act(on: events, reading, now)
     }
 

@@ -2,6 +2,7 @@ internal import CLagBeacon
 internal import CLagLinux
 internal import LagActivity
 internal import LagCapture
+internal import LagModel
 
 /// What the loop's thread is working on: its task, with the suspended callers, and the program's context.
 extension Watch {

@@ -1,6 +1,7 @@
 internal import CLagLinux
 internal import LagActivity
 internal import LagCapture
+internal import LagModel
 internal import Synchronization
 
 /// Samples of the loop's thread: its CPU clock at every scan; its stack during a stall, or if a rule compares stacks.

@@ -3,6 +3,7 @@ internal import CLagLinux
 internal import Glibc
 internal import LagActivity
 internal import LagCapture
+internal import LagModel
 internal import Synchronization
 
 /// Turns the detector's events into episodes.
@@ -13,7 +14,7 @@ extension Watch {
         while index < events.count {
             switch events[index] {
             case .suspected: suspect()
-            case .opened: open(reading, at: now)
+            case .opened(let stall, let interval): open(stall, interval, reading, at: now)
             case .hanging(let stall, let interval): emit(stall, interval, .begin)
             case .ended(let stall, let interval):
                 let isTeardown = isTeardown(stall, interval, reading)
@@ -77,10 +78,7 @@ extension Watch {
     }
 
     /// Opens a stall: its facts and its stack.
-    private func open(_ reading: BeaconReading, at now: UInt64) {
-        guard let kind = cold.pointee.detector.activeStall?.lead, let interval = cold.pointee.detector.interval(of: kind) else {
-            return
-        }
+    private func open(_ stall: ActiveStall, _ interval: StallInterval, _ reading: BeaconReading, at now: UInt64) {
         // A suspicion from before the stall belongs to an earlier one.
         if (cold.pointee.usage.first?.reading.time ?? 0) < interval.since {
             suspect()
@@ -99,12 +97,12 @@ extension Watch {
         }
         // For a loop that moves on, it has not been checked yet whether it is a loop: a thread that serves one other party works
         // only for that one.
-        if kind == .starvation, countsSleeps {
+        if stall.lead == .starvation, countsSleeps {
             let found = cold.pointee.examinable?.examine(at: now) { isHandler(waitingInto: $0) }
             if found?.isQuiet == true { return dismiss() }
         }
         settle()
-        cold.pointee.usage.begin(kind, since: interval.since)
+        cold.pointee.usage.begin(stall.lead, since: interval.since)
         let number = services.queue.takeFree()
         cold.pointee.condition = .stalled(
             StallRecording(
@@ -125,7 +123,7 @@ extension Watch {
         }
         // Last: a stall that is counted has its stack, whatever its thread does from now on.
         cold.pointee.stalls.add(1, ordering: .relaxed)
-        if cold.pointee.detector.rules.reportsOpened, let stall = cold.pointee.detector.activeStall,
+        if cold.pointee.detector.rules.reportsOpened,
             let present = cold.pointee.detector.presentInterval(at: services.clock())
         {
             emit(stall, present, .opened)
@@ -156,7 +154,7 @@ extension Watch {
         episode.facts = Episode.Facts()
         episode.facts.watch = index
         episode.facts.activity = activity
-        episode.facts.loopStack = cold.pointee.loopStack
+        episode.facts.loopStack = cold.pointee.knownLoop.stack
         episode.facts.startRealtimeNanoseconds = Self.realtime(of: since)
         episode.facts.identityRealtimeNanoseconds = episode.facts.startRealtimeNanoseconds
         episode.facts.interval = StallInterval(since: since, seen: since)

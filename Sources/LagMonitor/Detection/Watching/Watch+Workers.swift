@@ -1,5 +1,6 @@
 internal import LagActivity
 internal import LagCapture
+internal import LagModel
 
 /// Samples all threads of a pool that no longer answers: what all of them do keeps it from making progress.
 extension Watch {

@@ -1,6 +1,7 @@
 internal import CLagBeacon
 internal import LagActivity
 internal import LagCapture
+internal import LagModel
 internal import Synchronization
 
 /// One watched loop for the watchdog's thread: all of its state, and the operations on it.

@@ -1,6 +1,7 @@
 internal import CLagLinux
 internal import LagActivity
 internal import LagCapture
+internal import LagModel
 
 /// Identifies a captured stack, and what its thread waits for.
 extension WatchServices {

@@ -2,6 +2,7 @@ internal import CLagLinux
 internal import Glibc
 internal import LagActivity
 internal import LagCapture
+internal import LagModel
 internal import Synchronization
 
 /// What the watches of one watchdog share: captures, the queue to the reporter, and buffers that are allocated in advance.

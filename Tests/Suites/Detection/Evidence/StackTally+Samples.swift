@@ -1,4 +1,5 @@
 internal import CLibunwind
+internal import LagModel
 
 @testable import LagCapture
 @testable import LagDetection

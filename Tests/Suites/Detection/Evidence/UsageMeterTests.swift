@@ -1,4 +1,5 @@
 internal import CLagLinux
+internal import LagModel
 import Testing
 
 @testable import LagDetection

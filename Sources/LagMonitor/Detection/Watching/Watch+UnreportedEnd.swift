@@ -1,11 +1,12 @@
 internal import CLagBeacon
 internal import LagActivity
+internal import LagModel
 internal import Synchronization
 
 /// A stall of a sampled loop that ended when what the loop waits on was closed: interpreters do that before their process exits,
 /// other programs go on with another loop. It is reported once it is known which, with the end that it had.
 extension Watch {
-    struct Unsettled {
+    struct UnreportedEnd {
         /// The episode; -1: there is none.
         fileprivate var episode = -1
         /// The beacon's word of the stretch of work. The thread has waited again if it is another one.
@@ -21,25 +22,25 @@ extension Watch {
 
     func keep(_ episode: Int) {
         settle()
-        let limit = services.clock().saturatingSum(Unsettled.longestNanoseconds)
-        cold.pointee.unsettled = Unsettled(episode: episode, word: hot.pointee.lastWord, limit: limit)
+        let limit = services.clock().saturatingSum(UnreportedEnd.longestNanoseconds)
+        cold.pointee.unreportedEnd = UnreportedEnd(episode: episode, word: hot.pointee.lastWord, limit: limit)
         // A busy loop would not be visited closely.
         hot.pointee.canFastPoll = false
     }
 
     /// Call it at each close visit.
     func settleIfKnown(_ reading: BeaconReading, at now: UInt64) {
-        guard cold.pointee.unsettled.exists,
-            reading.beaconWord != cold.pointee.unsettled.word || now >= cold.pointee.unsettled.limit
+        guard cold.pointee.unreportedEnd.exists,
+            reading.beaconWord != cold.pointee.unreportedEnd.word || now >= cold.pointee.unreportedEnd.limit
         else { return }
         settle()
     }
 
     /// Reports it, unless its process has exited.
     func settle() {
-        guard cold.pointee.unsettled.exists else { return }
-        let last = cold.pointee.unsettled
-        cold.pointee.unsettled = Unsettled()
+        guard cold.pointee.unreportedEnd.exists else { return }
+        let last = cold.pointee.unreportedEnd
+        cold.pointee.unreportedEnd = UnreportedEnd()
         let present = BeaconReading(hot.pointee.beacon)
         let isLast = present.activity == .finished && present.word >> 8 == (last.word >> 8) &+ 1
         if isLast || present.word == last.word, hasExited {
