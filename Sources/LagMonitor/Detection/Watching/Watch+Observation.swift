@@ -181,7 +181,7 @@ extension Watch {
         if hasChanged { replay(reading, observation) }
         let events = cold.pointee.detector.observe(observation)
         hot.pointee.canFastPoll = cold.pointee.detector.canFastPoll && !cold.pointee.unreportedEnd.exists
-        if hasChanged || isTick { hot.pointee.nextTickNanoseconds = now.nextTick(ofInterval: hot.pointee.tickNanoseconds) }
+        if hasChanged || isTick { hot.pointee.nextTick = now.nextTick(ofInterval: hot.pointee.tickNanoseconds) }
         act(on: events, reading, now)
     }
 
