@@ -16,7 +16,8 @@
         /// ```
         /// The keys are those of lagmond's configuration: `monitor.preset`, `monitor.interval_ms`, `service.name`, … The values
         /// are checked as in lagmond. (A reader cannot list its sources' other keys, so an unknown key is not an error, and
-        /// `labels` is one text, `team=shop,stage=prod`, or a list of such pairs.)
+        /// `labels` is one text, `team=shop,stage=prod`, or a list of such pairs. In a JSON file, `true` and `false` are read as
+        /// 1 and 0 where a number is expected: the reader's values do not differ.)
         ///
         /// - Throws: ``StallMonitor/StallMonitorError/invalidConfiguration(key:value:allowed:)`` for the first value that is not allowed.
         public init(config: ConfigReader) throws(StallMonitorError) {

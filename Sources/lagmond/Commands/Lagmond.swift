@@ -36,8 +36,7 @@ struct Lagmond: ParsableCommand {
         let arguments = Array(ProcessArguments.all.dropFirst())
         // `run` is the default subcommand: its options belong to the general help.
         if [["--help"], ["-h"], ["help"]].contains(arguments) {
-            print(helpMessage(for: Lagmond.self), helpMessage(for: RunCommand.self), separator: "\n")
-            return
+            finish(printing: helpMessage(for: Lagmond.self) + "\n" + helpMessage(for: RunCommand.self))
         }
         if arguments.first == "help", let name = arguments.dropFirst().first, !(names + ["help"]).contains(name),
             !name.hasPrefix("-")
@@ -57,8 +56,23 @@ struct Lagmond: ParsableCommand {
             Glibc.exit(ExitStatus.configuration)
         } catch {
             if exitCode(for: error) == .validationFailure, let hint = forgottenDashes(arguments) { Diagnostics.report(hint) }
+            // The parser itself would ignore that it cannot write the text.
+            if exitCode(for: error).isSuccess { finish(printing: fullMessage(for: error)) }
             exit(withError: error)
         }
+    }
+
+    /// Ends lagmond with a text for stdout: a help or the version.
+    private static func finish(printing text: String) -> Never {
+        // If stdout's reader is gone, the write reports that instead of a signal.
+        signal(SIGPIPE, SIG_IGN)
+        do throws(ExitCode) {
+            if !text.isEmpty { try StandardOutput.write(Array("\(text)\n".utf8)) }
+        } catch {
+            Diagnostics.flush()
+            Glibc.exit(error.rawValue)
+        }
+        Glibc.exit(ExitStatus.success)
     }
 
     /// The names of the commands.

@@ -89,7 +89,16 @@ struct WatchReport {
     }
 
     private static func message(on process: Process) -> String {
-        "watching \(list(process.loops, namesInLine)) of \(process.name) [\(process.id.pid)]"
+        "watching \(list(counted(process.loops), namesInLine)) of \(process.name) [\(process.id.pid)]"
+    }
+
+    /// Each name once: `worker (2)` for two loops with the same name, which are threads that the program named alike.
+    private static func counted(_ names: [String]) -> [String] {
+        var counts: [String: Int] = [:]
+        for name in names { counts[name, default: 0] += 1 }
+        return names.compactMap { name in
+            counts.removeValue(forKey: name).map { $0 == 1 ? name : "\(name) (\($0))" }
+        }
     }
 
     private static func message(onSilenceOf command: Command, after time: Duration) -> String {

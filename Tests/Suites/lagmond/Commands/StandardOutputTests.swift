@@ -48,6 +48,16 @@ struct StandardOutputTests {
         #expect(code == EAGAIN)
     }
 
+    @Test(arguments: [["--help"], ["--version"], ["help", "top"], ["check", "--help"], ["schema"]])
+    func `a help or version that cannot be written is an error`(arguments: [String]) throws {
+        try TemporaryDirectory.with { directory in
+            let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
+            let lagmond = try LagmondProcess(arguments, in: directory, stdout: full)
+            #expect(lagmond.wait() == 71)
+            #expect(lagmond.errors == "lagmond: cannot write to stdout: No space left on device\n")
+        }
+    }
+
     /// If the output were appended to the input, the file would grow without end.
     @Test(arguments: ["symbolize", "check", "export --format perf", "top"])
     func `an input file is refused as stdout`(command: String) throws {

@@ -26,6 +26,11 @@ struct WatchReportTests {
         #expect(messages == ["watching main, a, b, c and 2 more of p [7]"])
     }
 
+    @Test func `loops with the same name are counted`() {
+        let messages = Self.messages(8) { _ in [Self.process(7, loops: ["main", "w", "w", "a", "w", "b", "c"])] }
+        #expect(messages == ["watching main, w (3), a, b and 1 more of p [7]"])
+    }
+
     @Test func `another process with the same PID gets its own line`() {
         let messages = Self.messages(8) { [Self.process(7, startTicks: $0 < 4 ? 1 : 2)] }
         #expect(messages == Array(repeating: "watching main of p [7]", count: 2))
