@@ -37,7 +37,7 @@ enum CompiledLibraries: CaseIterable {
     /// `load__shop_7`.
     private static let nimModules = ["__system_", "__systemZ", "__pureZ", "__stdZ"]
 
-    private static func isPlainName(_ rawName: String, in languages: Set<CompiledLibraries>) -> Bool {
+    private static func isPlainName(_ rawName: String, in languages: [CompiledLibraries]) -> Bool {
         let isOfModule = rawName.contains("__")
         if isOfModule, languages.contains(.nim), nimModules.contains(where: { rawName.contains($0) }) { return true }
         return plainNames.contains { language, names in
@@ -59,18 +59,18 @@ enum CompiledLibraries: CaseIterable {
     }
 
     /// - Parameter languages: the languages of the file, as far as a name depends on that (``mayHold(_:)``).
-    static func holds(_ rawName: String, in languages: Set<CompiledLibraries>) -> Bool {
+    static func holds(_ rawName: String, in languages: [CompiledLibraries]) -> Bool {
         names.holdsPrefix(of: rawName) || isPlainName(rawName, in: languages)
     }
 
     /// Whether a name is a library's in some programs, and any function's in others.
-    static func mayHold(_ rawName: String) -> Bool { isPlainName(rawName, in: Set(allCases)) }
+    static func mayHold(_ rawName: String) -> Bool { isPlainName(rawName, in: allCases) }
 
     private static let maximumStringBytes: UInt64 = 64 << 20
 
     /// The languages whose start functions a file contains. Reads the table and its names once: some milliseconds for a hundred
     /// thousand symbols.
-    static func languages(in file: borrowing ELFFile, table: ELFFile.Section) -> Set<CompiledLibraries> {
+    static func languages(in file: borrowing ELFFile, table: ELFFile.Section) -> [CompiledLibraries] {
         guard table.link < file.sections.count else { return [] }
         let section = file.sections[Int(table.link)]
         guard section.size <= maximumStringBytes,
@@ -79,11 +79,13 @@ enum CompiledLibraries: CaseIterable {
         let starts: [(CompiledLibraries, [UInt8])] = allCases.flatMap { language in
             language.starts.map { name in (language, Array(name.utf8) + [0]) }
         }
-        var found: Set<CompiledLibraries> = []
+        var found: [CompiledLibraries] = []
         file.forEachSymbol(of: table) { symbol in
             guard symbol.isFunction else { return true }
             let name = strings.dropFirst(Int(symbol.nameOffset))
-            for (language, start) in starts where name.first == start[0] && name.starts(with: start) { found.insert(language) }
+            for (language, start) in starts where name.first == start[0] && name.starts(with: start) {
+                if !found.contains(language) { found.append(language) }
+            }
             return true
         }
         return found

@@ -1,5 +1,5 @@
 /// A frame for the culprit search.
-package struct CulpritFrame: Sendable, Hashable {
+package struct CulpritFrame: Sendable, Equatable {
     /// The simplified name; nil or empty if there is none.
     package var symbol: String?
     /// Its name if there is no symbol: the file and the function's offset, or the frame's own offset if the function's start is
@@ -71,7 +71,7 @@ package struct CulpritFrame: Sendable, Hashable {
 }
 
 /// One sample of the stalled thread, or several equal ones.
-package struct CulpritStack: Sendable, Hashable {
+package struct CulpritStack: Sendable, Equatable {
     /// The time of the stall that the samples cover in total.
     package var weightNanoseconds: UInt64
     /// Leaf first; empty if the sample has no stack.

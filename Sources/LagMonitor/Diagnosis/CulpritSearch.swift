@@ -181,7 +181,9 @@ struct CulpritSearch {
     }
 
     private func nearestToTheLeaf(of kind: Kind, amongCovering: Bool, in indices: [Int]) -> String? {
-        var nearest: [String: (weight: Double, first: Int)] = [:]
+        var nearest: [String: Double] = [:]
+        // In the order of the stacks, so that of equally heavy ones the first is found.
+        var functions: [String] = []
         for index in indices {
             let frames = stacks[index].frames
             let place = frames.indices.first { position in
@@ -189,9 +191,17 @@ struct CulpritSearch {
                     && (!amongCovering || (coverage[frames[position].function] ?? 0) * 2 > stackWeight)
             }
             guard let place else { continue }
-            nearest[frames[place].function, default: (0, index)].weight += weights[index]
+            let function = frames[place].function
+            if nearest[function] == nil { functions.append(function) }
+            nearest[function, default: 0] += weights[index]
         }
-        return nearest.max { ($0.value.weight, -$0.value.first) < ($1.value.weight, -$1.value.first) }?.key
+        var heaviest: String?
+        var most = -Double.infinity
+        for function in functions {
+            guard let weight = nearest[function], weight > most else { continue }
+            (heaviest, most) = (function, weight)
+        }
+        return heaviest
     }
 
     /// Whether it was called by a language's function whose name is not known: then that function is to blame, and not the C

@@ -12,7 +12,7 @@
 ///    names.
 ///
 /// Any thread; some microseconds a frame.
-package struct InAppRules: Sendable, Hashable {
+package struct InAppRules: Sendable, Equatable {
     /// Base names (beginnings) of libraries of the system and of the toolchain.
     package static let systemModules = [
         "ld-linux", "ld.so", "libc.so", "libc-2.", "libm.so", "libm-2.", "libmvec", "libdl.so", "libdl-2.", "librt.so",

@@ -6,8 +6,6 @@ extension LocalSymbols {
         /// For each function, in their order: its address, its place among the symbols if it is local, and the places that it
         /// refers to.
         var functions: [(address: UInt64, place: Int?, places: [Int])] = []
-        /// For each place: the functions that refer to it.
-        var functionsByPlace: [Int: [Int]] = [:]
 
         func functions(in range: ClosedRange<UInt64>) -> Range<Int> {
             func first(from address: UInt64) -> Int {
@@ -94,13 +92,12 @@ extension LocalSymbols {
         let places = referable(in: file, table: table)
         var references = References()
         var left = ObjectReferences.maximumBytes
-        for (index, function) in functions.enumerated() {
+        for function in functions {
             let targets = ObjectReferences.targets(of: function, in: code, left: &left)
             guard left > 0 else { return nil }
             let found = targets.compactMap { places[$0] }
             let place = places[function.address].flatMap { symbols[$0].isFunction ? $0 : nil }
             references.functions.append((function.address, place, found))
-            for place in found { references.functionsByPlace[place, default: []].append(index) }
         }
         return references
     }
@@ -110,10 +107,10 @@ extension LocalSymbols {
         by references: References,
         _ boundaries: ObjectBoundaries,
         _ areInitialisers: [Bool]
-    ) -> (symbols: [Bool], lastFunctions: [Int: UInt64]) {
+    ) -> (symbols: [Bool], lastFunctions: [UInt64?]) {
         var areNamed = [Bool](repeating: false, count: symbols.count)
         var isKnown = [Bool](repeating: false, count: references.functions.count)
-        var lastFunctions: [Int: UInt64] = [:]
+        var lastFunctions = [UInt64?](repeating: nil, count: origins.count)
         var found: [Int] = []
         func name(_ place: Int, of object: Int) {
             guard !areNamed[place], symbols[place].object == object else { return }
@@ -144,13 +141,17 @@ extension LocalSymbols {
             }
             if let object, section?.joined.contains(symbol.address) == true { name(place, of: object) }
         }
-        var functionsByPlace = references.functionsByPlace
+        // For each place: the functions that refer to it, and the one that is there.
+        var functionsByPlace = [[Int]](repeating: [], count: symbols.count)
         for (index, function) in references.functions.enumerated() {
-            if let place = function.place { functionsByPlace[place, default: []].append(index) }
+            for place in function.places { functionsByPlace[place].append(index) }
+        }
+        for (index, function) in references.functions.enumerated() {
+            if let place = function.place { functionsByPlace[place].append(index) }
         }
         while let place = found.popLast() {
             guard let object = symbols[place].object else { continue }
-            for index in functionsByPlace[place] ?? [] { know(index, of: object) }
+            for index in functionsByPlace[place] { know(index, of: object) }
         }
         return (areNamed, lastFunctions)
     }

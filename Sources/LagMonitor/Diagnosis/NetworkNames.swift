@@ -22,7 +22,7 @@ package enum NetworkNames {
     }
 
     /// Whether the column with the inode contains `inode`. Does not parse the line, because most lines are about other sockets.
-    private static func isAbout(_ inode: UInt64, _ line: some Collection<UInt8>, column wanted: Int) -> Bool {
+    private static func isAbout(_ inode: UInt64, _ line: ArraySlice<UInt8>, column wanted: Int) -> Bool {
         var column = -1
         var isInColumn = false
         var number: UInt64 = 0
@@ -45,12 +45,12 @@ package enum NetworkNames {
     }
 
     /// The name of the socket with `inode`, if `line` is about it; nil for any other line, and for a damaged one.
-    package static func socket(inode: UInt64, in table: Table, line: some Collection<UInt8>) -> String? {
+    package static func socket(inode: UInt64, in table: Table, line: ArraySlice<UInt8>) -> String? {
         table == .unix ? unix(inode, line) : internet(inode, table, line)
     }
 
     /// Columns: number, own address, peer address, state, queues, timer, retransmissions, user, time-out, inode.
-    private static func internet(_ inode: UInt64, _ table: Table, _ line: some Collection<UInt8>) -> String? {
+    private static func internet(_ inode: UInt64, _ table: Table, _ line: ArraySlice<UInt8>) -> String? {
         guard isAbout(inode, line, column: 9) else { return nil }
         let columns = line.split(separator: UInt8(ascii: " "), maxSplits: 4)
         guard let own = address(columns[1]), let other = address(columns[2]), let state = number(columns[3]) else {
@@ -65,10 +65,10 @@ package enum NetworkNames {
     }
 
     /// Columns: address in the kernel, references, protocol, flags, type, state, inode, path.
-    private static func unix(_ inode: UInt64, _ line: some Collection<UInt8>) -> String? {
+    private static func unix(_ inode: UInt64, _ line: ArraySlice<UInt8>) -> String? {
         guard isAbout(inode, line, column: 6) else { return nil }
         // The path is the rest of the line: it may contain spaces, and begin with one.
-        var rest = Array(line)[...]
+        var rest = line
         for _ in 0..<7 {
             rest = rest.drop { $0 == UInt8(ascii: " ") }
             rest = rest.drop { $0 != UInt8(ascii: " ") }
@@ -77,21 +77,21 @@ package enum NetworkNames {
     }
 
     /// `0100007F:1F90`: 32-bit words as the processor reads them (little-endian here), and the port.
-    private static func address(_ column: some Collection<UInt8>) -> SocketAddress? {
+    private static func address(_ column: ArraySlice<UInt8>) -> SocketAddress? {
         let parts = column.split(separator: UInt8(ascii: ":"))
         guard parts.count == 2, let port = number(parts[1]).flatMap({ UInt16(exactly: $0) }) else { return nil }
-        let digits = Array(parts[0])
+        let digits = parts[0]
         guard digits.count == 8 || digits.count == 32 else { return nil }
         var ip: [UInt8] = []
-        for start in stride(from: 0, to: digits.count, by: 8) {
+        for start in stride(from: digits.startIndex, to: digits.endIndex, by: 8) {
             guard let word = number(digits[start..<start + 8]) else { return nil }
             for shift in stride(from: 0, to: 32, by: 8) { ip.append(UInt8(truncatingIfNeeded: word >> UInt64(shift))) }
         }
-        return SocketAddress(ip: ip, port: port)
+        return SocketAddress(ip: ip[...], port: port)
     }
 
     /// Hexadecimal digits; nil for anything else, and for more than fit.
-    private static func number(_ digits: some Collection<UInt8>) -> UInt64? {
+    private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
         guard !digits.isEmpty, digits.count <= 16 else { return nil }
         var number: UInt64 = 0
         for byte in digits {

@@ -38,12 +38,12 @@ package struct NetworkTableReader: Sendable {
             var rest = piece[..<count]
             while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
                 begun.append(contentsOf: rest[..<end])
-                if let name = NetworkNames.socket(inode: inode, in: table, line: begun) { return name }
+                if let name = NetworkNames.socket(inode: inode, in: table, line: begun[...]) { return name }
                 begun.removeAll(keepingCapacity: true)
                 rest = rest[(end + 1)...]
             }
             begun.append(contentsOf: rest)
         }
-        return NetworkNames.socket(inode: inode, in: table, line: begun)
+        return NetworkNames.socket(inode: inode, in: table, line: begun[...])
     }
 }

@@ -27,6 +27,10 @@ struct ObjectBoundaries {
         /// The first function up to the last known end, and the first one that is certainly in the same section.
         fileprivate var run: Int32 = 0
         fileprivate var joined: Int32 = 0
+        /// Of a first one: the last function that has it as ``run``, and as ``joined``.
+        fileprivate var lastOfRun: Int32 = 0
+        fileprivate var lastJoined: Int32 = 0
+        fileprivate var hasSeveralFunctions = false
     }
 
     /// The functions of one section, or of several if their ends are not known.
@@ -50,10 +54,6 @@ struct ObjectBoundaries {
 
     /// In the order of the objects.
     private(set) var functions: [Function] = []
-    /// By the first function: the last one up to a known end.
-    private var runs: [Int: (last: Int, hasSeveralFunctions: Bool)] = [:]
-    /// By the first function: the last one that is certainly in the same section.
-    private var lastJoined: [Int: Int] = [:]
     /// Whether ``End/isLast`` means the end of an object, and not only that of its section.
     let areOfObjects: Bool
 
@@ -114,26 +114,26 @@ struct ObjectBoundaries {
             if place > 0, functions[place - 1].end != .goesOn { joined = place }
             functions[place].run = Int32(run)
             functions[place].joined = Int32(joined)
-            let hasSeveral = runs[run]?.hasSeveralFunctions == true || functions[place].end == .goesOn
-            runs[run] = (place, hasSeveral)
-            lastJoined[joined] = place
+            functions[run].lastOfRun = Int32(place)
+            functions[joined].lastJoined = Int32(place)
+            if functions[place].end == .goesOn { functions[run].hasSeveralFunctions = true }
         }
     }
 
     /// The section of a function; nil if it is not known.
     func section(around address: UInt64) -> Section? {
-        var (low, high) = (0, functions.count)
+        // GNU ld's objects are known, and not in the order of their addresses.
+        var (low, high) = (0, areOfObjects ? 0 : functions.count)
         while low < high {
             let middle = (low + high) / 2
             if functions[middle].address < address { low = middle + 1 } else { high = middle }
         }
         guard low < functions.count, functions[low].address == address else { return nil }
-        let (first, firstJoined) = (Int(functions[low].run), Int(functions[low].joined))
-        guard let run = runs[first], let lastJoined = lastJoined[firstJoined] else { return nil }
+        let (first, firstJoined) = (functions[Int(functions[low].run)], functions[Int(functions[low].joined)])
         return Section(
-            functions: functions[first].address...functions[run.last].address,
-            joined: functions[firstJoined].address...functions[lastJoined].address,
-            hasSeveralFunctions: run.hasSeveralFunctions
+            functions: first.address...functions[Int(first.lastOfRun)].address,
+            joined: firstJoined.address...functions[Int(firstJoined.lastJoined)].address,
+            hasSeveralFunctions: first.hasSeveralFunctions
         )
     }
 }

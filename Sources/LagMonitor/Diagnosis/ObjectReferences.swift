@@ -45,8 +45,9 @@ struct ObjectReferences {
             let found = Self.targets(of: function, in: code, left: &left).compactMap {
                 places[$0].flatMap { locals.symbols[$0].object }
             }
-            let named = Set(found.map { locals.origins[$0] })
-            guard let first = found.first, named.count == 1 else { continue }
+            guard let first = found.first,
+                found.allSatisfy({ locals.origins[$0] == locals.origins[first] })
+            else { continue }
             anchors.append(ObjectFiles.Anchor(address: function.address, file: first, section: function.section))
         }
     }

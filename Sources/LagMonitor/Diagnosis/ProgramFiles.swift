@@ -2,7 +2,7 @@ internal import Glibc
 internal import LagModel
 
 /// The program that a process runs, for ``InAppRules``: its file, and the origin of its modules.
-package struct ProgramFiles: Sendable, Hashable {
+package struct ProgramFiles: Sendable, Equatable {
     /// The executable's path, as in the process's memory map; nil if it cannot be read.
     package var executable: String?
     /// As far as its debug information shows it.

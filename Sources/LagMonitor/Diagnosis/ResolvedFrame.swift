@@ -1,5 +1,5 @@
 /// One level of a frame: the function itself, or one that the compiler inlined into it at this place.
-package struct ResolvedFrame: Sendable, Hashable {
+package struct ResolvedFrame: Sendable, Equatable {
     /// The full name, demangled if possible; nil if only the place is known.
     package var name: String?
     /// The short stable name from ``SymbolSimplifier``.

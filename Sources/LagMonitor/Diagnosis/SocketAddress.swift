@@ -29,21 +29,20 @@ package struct SocketAddress: Sendable, Hashable {
     /// - Parameters:
     ///   - ip: 4 or 16 bytes in network order; nil for any other number.
     ///   - scope: the interface index of a link-local address; 0 if there is none.
-    package init?(ip: some Collection<UInt8>, port: UInt16, scope: UInt32 = 0) {
-        let ip = Array(ip)
+    package init?(ip: ArraySlice<UInt8>, port: UInt16, scope: UInt32 = 0) {
         let isUnspecified = port == 0 && ip.allSatisfy { $0 == 0 }
         switch ip.count {
-        case 4: self.init(text: "\(Self.ipv4(ip[...])):\(port)", isUnspecified: isUnspecified)
+        case 4: self.init(text: "\(Self.ipv4(ip)):\(port)", isUnspecified: isUnspecified)
         case 16:
             let zone = scope == 0 ? "" : "%\(scope)"
-            self.init(text: "[\(Self.ipv6(ip))\(zone)]:\(port)", isUnspecified: isUnspecified)
+            self.init(text: "[\(Self.ipv6(Array(ip)))\(zone)]:\(port)", isUnspecified: isUnspecified)
         default: return nil
         }
     }
 
     /// A name of the family `unix`, as in `sun_path`: a path up to the first NUL, or an abstract name after a leading NUL, which
     /// is written as `@` as the kernel does (unix(7)); empty for a socket without a name.
-    package init(unixPath: some Collection<UInt8>) {
+    package init(unixPath: ArraySlice<UInt8>) {
         let path: [UInt8]
         if unixPath.first == 0 {
             let isEmpty = unixPath.allSatisfy { $0 == 0 }
@@ -60,7 +59,7 @@ package struct SocketAddress: Sendable, Hashable {
 
     /// From a `sockaddr` in memory; nil if it is too short for its family, or if the family is not supported.
     /// - Parameter sockaddr: the bytes passed to the call, at most 128 of which matter (`sockaddr_storage`).
-    package init?(sockaddr: some Collection<UInt8>) {
+    package init?(sockaddr: [UInt8]) {
         let bytes = LittleEndianBytes(Array(sockaddr.prefix(128)))
         guard bytes.count >= 2 else { return nil }
         let port = UInt16(bytes.u8(2)) << 8 | UInt16(bytes.u8(3))

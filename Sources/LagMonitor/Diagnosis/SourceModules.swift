@@ -15,7 +15,7 @@ internal import CLagLinux
 ///
 ///     /root/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f/regex-syntax-0.6.27/src/ast/parser.rs    regex_syntax, a dependency
 ///     /usr/share/cargo/registry/serde_json-1.0.87/src/de.rs                                               serde_json, a dependency
-package struct SourceModules: Sendable, Hashable {
+package struct SourceModules: Sendable, Equatable {
     /// Built from a checked-out package.
     package var dependencies: Set<String>
     /// Built from a folder of `Sources` elsewhere.

@@ -22,7 +22,7 @@ package struct SymbolQuery: Sendable, Hashable {
 }
 
 /// The function that contains an address.
-package struct ResolvedSymbol: Sendable, Hashable {
+package struct ResolvedSymbol: Sendable, Equatable {
     /// The full name, demangled if possible.
     package var name: String
     /// The short stable name from ``SymbolSimplifier``: no arguments, no `->`.

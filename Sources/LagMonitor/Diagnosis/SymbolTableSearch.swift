@@ -194,7 +194,8 @@ struct SymbolTableSearch {
 
     private func results(_ file: borrowing ELFFile, _ strings: ELFFile.Section) -> [Found] {
         var found: [Found] = []
-        var names: [[UInt32]: (plainest: [UInt8], others: [[UInt8]])] = [:]
+        // Of the function before: addresses of one function follow one another.
+        var (nameOffsets, plainest, others): ([UInt32], [UInt8], [[UInt8]]) = ([], [], [])
         var nearestStart: UInt64?
         var nearestUnsized: Candidate?
         for (index, address) in addresses.enumerated() {
@@ -208,14 +209,16 @@ struct SymbolTableSearch {
                 candidate = last
             }
             guard let candidate else { continue }
-            let name = names[candidate.allNameOffsets] ?? Self.names(of: candidate, file, strings)
-            names[candidate.allNameOffsets] = name
-            guard !name.plainest.isEmpty else { continue }
+            if candidate.allNameOffsets != nameOffsets {
+                nameOffsets = candidate.allNameOffsets
+                (plainest, others) = Self.names(of: candidate, file, strings)
+            }
+            guard !plainest.isEmpty else { continue }
             found.append(
                 Found(
                     address: address,
-                    rawName: candidate.start == mainStart ? Self.main : name.plainest,
-                    otherNames: name.others,
+                    rawName: candidate.start == mainStart ? Self.main : plainest,
+                    otherNames: others,
                     start: candidate.start,
                     size: candidate.size
                 )

@@ -45,7 +45,7 @@ package struct Symbolizer: Sendable {
         var cLibrary: StaticLibrary?
         var objects: ObjectFiles?
         /// Nil until a name needs it, which is the case only in some languages.
-        var languages: Set<CompiledLibraries>?
+        var languages: [CompiledLibraries]?
     }
     /// For the modules of past queries.
     private var linkedCode: [SymbolFiles.Module: LinkedCode] = [:]
@@ -199,9 +199,8 @@ package struct Symbolizer: Sendable {
             found.values.contains(where: { CompiledLibraries.mayHold(String(decoding: $0.rawName, as: UTF8.self)) })
         else { return }
         let tables = [ELFFile.SectionType.symbolTable, ELFFile.SectionType.dynamicSymbols]
-        linkedCode[module]?.languages = Set(
-            file.sections.filter { tables.contains($0.type) }.flatMap { CompiledLibraries.languages(in: file, table: $0) }
-        )
+        linkedCode[module]?.languages = file.sections.filter { tables.contains($0.type) }
+            .flatMap { CompiledLibraries.languages(in: file, table: $0) }
     }
 
     /// - Parameters:

@@ -134,7 +134,7 @@ struct NetworkTableReaderTests {
         let reader = NetworkTableReader()
         #expect(try reader.socket(inode: inode(of: client)) == "tcp \(text(address))")
         #expect(try reader.socket(inode: inode(of: server)) == "tcp \(text(address)) (listening)")
-        let fromMemory = withUnsafeBytes(of: address) { SocketAddress(sockaddr: $0) }
+        let fromMemory = withUnsafeBytes(of: address) { SocketAddress(sockaddr: Array($0)) }
         #expect(fromMemory?.text(transport: "tcp") == "tcp \(text(address))")
     }
 
@@ -162,7 +162,7 @@ struct NetworkTableReaderTests {
         }
         try #require(result == 0)
         #expect(try NetworkTableReader().socket(inode: inode(of: descriptor)) == "unix \(path)")
-        #expect(withUnsafeBytes(of: address) { SocketAddress(sockaddr: $0) }?.text(transport: nil) == "unix \(path)")
+        #expect(withUnsafeBytes(of: address) { SocketAddress(sockaddr: Array($0)) }?.text(transport: nil) == "unix \(path)")
     }
 
     @Test func `a missing socket has no name`() {
