@@ -131,17 +131,6 @@ int clr_serves_by_threads(int pidfd, pid_t pid) {
 
 // MARK: Waiting clients
 
-// Whether a socket is connected to a display server (X11, Wayland), and thus to a user.
-static int clr_is_display(int socket) {
-    struct sockaddr_un other = {0};
-    socklen_t length = sizeof(other);
-    if (getpeername(socket, (struct sockaddr *)&other, &length) != 0 || other.sun_family != AF_UNIX || length > sizeof(other)) return 0;
-    // The first byte of an abstract name is NUL.
-    char name[sizeof(other.sun_path) + 1] = {0};
-    memcpy(name, other.sun_path + (other.sun_path[0] == 0), sizeof(other.sun_path) - 1);
-    return strstr(name, "/.X11-unix/X") != NULL || strstr(name, "/wayland-") != NULL;
-}
-
 // Whether data on a socket comes from a client: it listens, or has the address of a listening socket.
 static int clr_is_clients(const clr_listeners *listeners, int socket) {
     if (clr_takes_connections(socket)) return 1;

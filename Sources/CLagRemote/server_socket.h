@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/un.h>
@@ -54,6 +55,17 @@ static inline clr_own_address clr_address_of(int socket) {
         case AF_INET6: return (clr_own_address){.port = ntohs(own.ip6.sin6_port)};
         default: return (clr_own_address){0};
     }
+}
+
+// Whether a socket is connected to a display server (X11, Wayland), and thus to a user.
+static inline int clr_is_display(int socket) {
+    struct sockaddr_un other = {0};
+    socklen_t length = sizeof(other);
+    if (getpeername(socket, (struct sockaddr *)&other, &length) != 0 || other.sun_family != AF_UNIX || length > sizeof(other)) return 0;
+    // The first byte of an abstract name is NUL.
+    char name[sizeof(other.sun_path) + 1] = {0};
+    memcpy(name, other.sun_path + (other.sun_path[0] == 0), sizeof(other.sun_path) - 1);
+    return strstr(name, "/.X11-unix/X") != NULL || strstr(name, "/wayland-") != NULL;
 }
 
 static inline int clr_is_connected(int socket) {

@@ -11,6 +11,7 @@
 #include "cll_procfs_text.h"
 #include "epoll_members.h"
 #include "foreign_descriptor.h"
+#include "server_socket.h"
 #include "signal_members.h"
 
 static clr_work clr_unknown(int reason, int kind) {
@@ -53,9 +54,8 @@ static int clr_kind_of_one(int duplicate, const char *link) {
     if (clr_is_terminal(link)) return CLR_OBJECT_TERMINAL;
     if (clr_begins(link, "pipe:")) return CLR_OBJECT_PEER;
     if (!clr_begins(link, "socket:")) return CLR_OBJECT_LOOP;
-    struct sockaddr_storage address;
-    socklen_t length = sizeof(address);
-    return getpeername(duplicate, (struct sockaddr *)&address, &length) == 0 ? CLR_OBJECT_PEER : CLR_OBJECT_LOOP;
+    if (clr_is_display(duplicate)) return CLR_OBJECT_TERMINAL;
+    return clr_is_connected(duplicate) ? CLR_OBJECT_PEER : CLR_OBJECT_LOOP;
 }
 
 typedef struct clr_ends {
@@ -118,6 +118,9 @@ static clr_work clr_poll_set(int pidfd, pid_t pid, const clr_wait_object *object
         if (ready > 0 && entries[index].revents != 0 && !is_eventfd[index]) work.is_wake_up = 0;
         close(entries[index].fd);
     }
+    // The program wakes a thread of its own. (Determined only if it does: it takes some µs.)
+    int is_single_pipe = work.kind == CLR_OBJECT_PEER && count == 1 && pipes == 1;
+    if (ready > 0 && is_single_pipe && clr_has_both_ends(pid, object->waited[0].identity)) work.kind = CLR_OBJECT_OWN;
     if (ready > 0) work.state = CLR_WORK_PENDING;
     else if (count > 0 && gone == count && object->is_complete) work.kind = CLR_OBJECT_GONE;
     else if (refused > 0) work = clr_unknown(CLR_UNKNOWN_REFUSED, work.kind);

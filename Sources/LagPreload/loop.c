@@ -140,9 +140,9 @@ static int32_t count_other(loop_thread *thread, int32_t object, int rank, uint64
     }
     int is_inner = rank < thread->other_rank || (rank == thread->other_rank && sp < thread->other.sp);
     // A client library polls its connection for each answer: possibly many times within one iteration of a loop on epoll, or of one on poll that waits
-    // further out. (Code that waits much further out than a candidate on epoll is not a handler of it.)
+    // further out, possibly on the same connection (Xlib). (Code that waits much further out than a candidate on epoll is not a handler of it.)
     int is_beside = thread->other_rank == LOOP_RANK_EPOLL && (loop_is_interpreter || sp < thread->other.sp + LOOP_CLIENT_BYTES);
-    int is_within = thread->other_rank == LOOP_RANK_SEVERAL && sp < thread->other.sp;
+    int is_within = thread->other_rank != LOOP_RANK_EPOLL && sp < thread->other.sp;
     int is_clients = rank == LOOP_RANK_ONE && (is_beside || (is_within && is_dialogue(&thread->inner, thread->inner_waits)));
     if (is_inner && (++thread->inner_waits < LOOP_WAITS || (is_clients && !is_past(thread)))) return 0;
     loop_begin_candidate(thread, object, rank, address, sp);

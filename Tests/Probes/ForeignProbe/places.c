@@ -95,6 +95,11 @@ __attribute__((noinline)) static void turn_one(int turns) {
     for (int i = 0; i != turns; i += counted(turns)) poll(&one, 1, TURN_MS);
     __asm__ volatile("");
 }
+__attribute__((noinline)) static void turn_own_pipe(int turns) {
+    struct pollfd one = {.fd = ends[0], .events = POLLIN};
+    for (int i = 0; i != turns; i += counted(turns)) poll(&one, 1, TURN_MS);
+    __asm__ volatile("");
+}
 // Polls without waiting, and sleeps in between: except for the first time, when a descriptor is ready.
 __attribute__((noinline)) static void turn_looks(int turns) {
     static bool has_looked;
@@ -446,12 +451,23 @@ static int poll_with_childs_pipe(void) {
     return result;
 }
 
-static int accept_one(int listener) {
+static int connect_one(int listener) {
     struct sockaddr_un address;
     socklen_t length = sizeof(address);
-    if (getsockname(listener, (struct sockaddr *)&address, &length) != 0) return -1;
-    connect_there(&address);
-    return accept(listener, NULL, NULL);
+    return getsockname(listener, (struct sockaddr *)&address, &length) == 0 ? connect_there(&address) : -1;
+}
+
+static int accept_one(int listener) { return connect_one(listener) < 0 ? -1 : accept(listener, NULL, NULL); }
+
+// Replaces the pipe by a connection to a display server, which has that name.
+static void connect_to_display(void) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int server = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "/tmp/.X11-unix/X-probe-%d", (int)getpid());
+    if (bind(server, (struct sockaddr *)&address, sizeof(address)) != 0 || listen(server, 1) != 0) _exit(3);
+    ends[0] = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (connect(ends[0], (struct sockaddr *)&address, sizeof(address)) != 0) _exit(3);
+    ends[1] = accept(server, NULL, NULL);
 }
 
 // More descriptors than lagmond lists instances of, all of them watched.
@@ -465,8 +481,9 @@ static void open_many(void) {
 
 // `object KIND`: an instance that watches a descriptor. It executes the command in each line on stdin.
 static int be_object(const char *kind) {
+    int is_edge = strcmp(kind, "edge") == 0 || strcmp(kind, "signalfd-edge") == 0 || strcmp(kind, "signalfd-edge-listener") == 0;
+    if (strcmp(kind, "display") == 0) connect_to_display();
     int descriptor = ends[0];
-    int is_edge = strcmp(kind, "edge") == 0 || strcmp(kind, "signalfd-edge") == 0;
     if (strncmp(kind, "signalfd", 8) == 0) {
         sigset_t signals;
         sigemptyset(&signals);
@@ -483,7 +500,7 @@ static int be_object(const char *kind) {
         if (!make_ring()) set = -1;
         printf("%d %d\n", set < 0 ? -1 : ring.descriptor, descriptor);
     } else if (strcmp(kind, "input") == 0) descriptor = STDIN_FILENO;
-    else if (strcmp(kind, "listener") == 0) descriptor = listen_with(0);
+    else if (strstr(kind, "listener") != NULL) descriptor = listen_with(0);
     if (strcmp(kind, "mounts") == 0) watch(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC), EPOLLPRI);
     if (strcmp(kind, "many") == 0) open_many();
     if (strcmp(kind, "ring") != 0) watch(descriptor, is_edge ? EPOLLIN | EPOLLET : strcmp(kind, "once") == 0 ? EPOLLIN | EPOLLONESHOT : EPOLLIN);
@@ -501,6 +518,7 @@ static int be_object(const char *kind) {
         if (line[0] == 'c') result = close(set);
         if (line[0] == 'm') result = wait_for_semaphore();
         if (line[0] == 'a') result = accept_one(descriptor) >= 0;
+        if (line[0] == 'k') result = connect_one(descriptor) >= 0;
         if (line[0] == 'n') result = submit_nothing();
         if (line[0] == 'h') result = take_completion();
         if (line[0] == 'r') {
@@ -757,6 +775,25 @@ int run_places(int count, char **arguments) {
         deeper(2048, turn_one, FIRST_TURNS);
         deeper(4096, handler_that_naps, STALL_MS);
         deeper(2048, turn_one, 20);
+    } else if (strcmp(name, "own-pipe") == 0) {
+        // Like a thread that others give connections to, while it has none: nothing waits for it, then something does.
+        turn_own_pipe(FIRST_TURNS);
+        deeper(2048, handler_that_naps, STALL_MS);
+        turn_own_pipe(8);
+        pthread_t thread = expect_work(STALL_MS / 4);
+        deeper(2048, handler_that_naps, 4 * STALL_MS);
+        pthread_join(thread, NULL);
+        char byte;
+        if (read(ends[0], &byte, 1) != 1) return 4;
+        turn_own_pipe(20);
+    } else if (strcmp(name, "round-trips") == 0) {
+        // Like a client of a display server, which asks it often in each turn.
+        for (int i = 0; i != FIRST_TURNS; i += counted(FIRST_TURNS)) {
+            turn_one(1);
+            deeper(2048, ask, 12);
+        }
+        deeper(4096, handler_that_naps, STALL_MS);
+        turn_one(1);
     } else if (strcmp(name, "once-outer") == 0) {
         // Waits that look like a client's within a loop's first turn, but are the loop.
         turn_set(1);

@@ -118,7 +118,7 @@ struct LoopPlacesTests {
     }
 
     @Test func `a loop whose call site changes is found, with only its stall`() async throws {
-        try await atOnce(Self.cases("start", "turns", "moving", "dialogue")) { name, way in
+        try await atOnce(Self.cases("start", "turns", "moving", "dialogue", "round-trips")) { name, way in
             let lines = try Self.lines(name, way, stalls: 1)
             #expect(lines.count == 1, "\(name) \(way): \(lines)")
             let line = try #require(lines.first)
@@ -198,6 +198,14 @@ struct LoopPlacesTests {
             // A handler of the nested loop can still stall it.
             let lines = try Self.lines("modal-stalls", way, stalls: 1)
             Self.expectStall(lines, in: "handler_that_naps")
+        }
+    }
+
+    @Test func `a thread that waits only for its own pipe stalls while it is to be woken`() async throws {
+        try await atOnce(Way.allCases) { way in
+            let lines = try Self.lines("own-pipe", way, stalls: 1)
+            Self.expectStall(lines, in: "handler_that_naps")
+            #expect(lines.first?["pending"] as? Bool == true, "\(lines)")
         }
     }
 
