@@ -23,7 +23,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     private var waitReturn: WaitReturn
     private var iterationProbe: IterationProbe
     private var recorder: SwitchRecorder
-    private var calm = CalmMeter()
+    private var calm = WakeRateMeter()
     package private(set) var sampledStretches = SampledStretches()
     private var results = clr_wait_results()
     private var contents: UInt64 = 0

@@ -14,7 +14,7 @@ struct LibrarySearch {
 
     private let process: Int32
     private var found: Set<Library> = []
-    private var search = SeldomSearch(first: 64, most: 1 << 16)
+    private var search = SearchBackoff(first: 64, most: 1 << 16)
 
     init(process: Int32) { self.process = process }
 

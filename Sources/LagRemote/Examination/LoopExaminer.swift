@@ -52,9 +52,11 @@ package final class LoopExaminer: Sendable {
         /// The start of the process's first stack; 0: not known.
         var firstStack: UInt64?
         var pause = PausePlace()
-        var turns = RingTurns()
+        /// The last call in which the thread was found, for when the kernel restarts it.
+        var lastCall = cll_thread_syscall()
+        var turns = RingProgress()
         /// Only for proofs: the beacon's words of a publishing loop are claims.
-        var provedTurns = RingTurns()
+        var provedTurns = RingProgress()
     }
 
     let process: ProcessHandle

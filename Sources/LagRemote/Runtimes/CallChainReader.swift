@@ -25,7 +25,7 @@ struct CallChainReader {
     private let memory: RemoteMemory
     private var known: Known?
     /// An interpreter may be loaded, or start, after the first wait.
-    private var search = SeldomSearch(first: 16, most: 1024)
+    private var search = SearchBackoff(first: 16, most: 1024)
     /// Readings since the interpreter last showed where the thread is. Sometimes it does not, for example while a wait begins.
     private var failures = 0
     private static let mostFailures = 16

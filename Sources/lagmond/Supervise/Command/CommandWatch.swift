@@ -14,7 +14,7 @@ final class CommandWatch: Sendable {
     private let hangs = Mutex<HangWatch?>(nil)
     private let launcher: CommandLauncher
     private let requiresWatch: Bool
-    private let outside: OutsideWatch
+    private let outside: ExternalWatch
     private let reporter: WatchReporter
     private let reports: StallReports
 
@@ -43,7 +43,7 @@ final class CommandWatch: Sendable {
         } reportError: {
             Diagnostics.report(label + $0)
         }
-        let outside = OutsideWatch(name: name, configuration: configuration, sink: sink, lines: lines)
+        let outside = ExternalWatch(name: name, configuration: configuration, sink: sink, lines: lines)
         self.tableWatch = tableWatch
         self.outside = outside
         let reports = StallReports { time in

@@ -50,7 +50,7 @@ final class WatchReporter: @unchecked Sendable {
     }
 
     private let lifecycle: CommandLifecycle
-    private let outside: OutsideWatch
+    private let outside: ExternalWatch
     private let surroundings: Surroundings
     private let isOver = Atomic(false)
     private let unwatchedNow = Mutex<[Unwatched]>([])
@@ -73,7 +73,7 @@ final class WatchReporter: @unchecked Sendable {
     /// A process that exists this long without the library is neither short-lived nor between fork and exec.
     private static let settlingTime: Duration = .seconds(1)
 
-    init(lifecycle: CommandLifecycle, outside: OutsideWatch, surroundings: Surroundings) {
+    init(lifecycle: CommandLifecycle, outside: ExternalWatch, surroundings: Surroundings) {
         self.lifecycle = lifecycle
         messages = HeldMessages { lifecycle.say($0) }
         self.outside = outside

@@ -262,7 +262,7 @@ internal import Testing
     // MARK: When recording is worthwhile
 
     @Test func `a loop that is rarely woken counts as calm until it is busy`() {
-        var meter = CalmMeter()
+        var meter = WakeRateMeter()
         var (runs, now): (UInt64, UInt64) = (0, 0)
         let rest = { (added: UInt64) -> Bool in
             runs += added

@@ -1,6 +1,6 @@
 /// Decides whether a resting loop is woken so seldom that recording its switches costs almost nothing: then the beginning of its
 /// next stretch of work is known exactly, even if it sleeps. Pure.
-struct CalmMeter: Sendable {
+struct WakeRateMeter: Sendable {
     private(set) var isCalm = false
     private var last: (runs: UInt64, nanoseconds: UInt64)?
     private var calmSamples = 0

@@ -2,7 +2,7 @@
 /// iteration of its loop.
 ///
 /// One owner's, under its lock. Each examination reads how many it has taken since the ring was created.
-struct RingTurns {
+struct RingProgress {
     /// Examinations by two threads may follow each other.
     private static let fetchNanoseconds: UInt64 = 40_000_000
 
@@ -17,7 +17,7 @@ struct RingTurns {
     mutating func hasFetched(_ count: UInt32?, in stretch: UInt64, at now: UInt64) -> Bool {
         guard let count else { return false }
         if self.stretch != stretch {
-            self = RingTurns()
+            self = RingProgress()
             self.stretch = stretch
         }
         if let before = self.count, before != count { changeNanoseconds = now }

@@ -1,6 +1,6 @@
 /// Decides when to search again for something that may appear later, such as a library: after each failed search, twice as many
 /// queries are skipped as after the previous one.
-struct SeldomSearch {
+struct SearchBackoff {
     private let most: Int
     private var left = 0
     private var next: Int

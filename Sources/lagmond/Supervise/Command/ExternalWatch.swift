@@ -4,7 +4,7 @@ internal import LagRemote
 internal import Synchronization
 
 /// Watches from outside the processes of a command in which the preloaded library is not active. Any thread.
-final class OutsideWatch: Sendable {
+final class ExternalWatch: Sendable {
     enum Start {
         case watching
         /// The process or the command has ended meanwhile.
