@@ -134,6 +134,8 @@ class MidnightCommander(Terminal):
 
 class Emacs(Terminal):
     name = "emacs"
+    reads = Miss("it reads typed characters meanwhile (SIGIO), to look for ^G, so nothing waits")
+    misses = {"a function that waits for a child": reads, "a function that computes": reads}
     no_action = "its signal handler reads the typed characters, so nothing waits"
     needs = ("emacs",)
     output_is_same = False
