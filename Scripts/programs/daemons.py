@@ -4,6 +4,7 @@ import subprocess
 import time
 
 from harness import Failure, repeat_client, run_client
+from injected import Injected
 from program import HTTPProgram, Program, Reloading, in_background, talk_load
 from stalls import BLOCK_SECONDS, CHILD_CALL, REREAD, Miss, Stall
 
@@ -130,10 +131,13 @@ class Lighttpd(HTTPProgram):
         session.process.send_signal(signal.SIGINT)
 
 
-class Memcached(Program):
+class Memcached(Injected):
     name = "memcached"
     needs = ("memcached",)
-    no_stalls = "no client request blocks one of its loops for long"
+    greeting = b"get a\r\n"
+    any_thread = True
+    # Each of its four loops gets every fourth client.
+    visit_seconds = 0.05
 
     def command(self):
         return ["memcached", "-l", "127.0.0.1", "-p", self.port, "-u", "nobody", "-t", "4"]
@@ -145,10 +149,10 @@ class Memcached(Program):
         talk_load(self.port, seconds, 20, r"get a\r\n", r"END\r\n")
 
 
-class Beanstalkd(Program):
+class Beanstalkd(Injected):
     name = "beanstalkd"
     needs = ("beanstalkd",)
-    no_stalls = "no client request blocks its loop for long"
+    greeting = b"peek-ready\r\n"
 
     def command(self):
         return ["beanstalkd", "-l", "127.0.0.1", "-p", self.port]

@@ -67,6 +67,8 @@ class Run:
         self.names, self.folder, self.lagmond = names, folder, lagmond
         self.turn = threading.Lock()
         self.results, self.failed, self.left_out = [], [], []
+        # Why a program's files could not be made, mostly by a compiler.
+        self.unprepared = {}
 
     def measure(self, name):
         if STOPPING.is_set():
@@ -77,6 +79,8 @@ class Run:
             for need in all_of(kind, "needs"):
                 if not has_command(need):
                     raise LeftOut(f"{need} not found")
+            if kind in self.unprepared:
+                raise LeftOut(self.unprepared[kind])
             result = Measurement(kind, self.folder, self.lagmond, way, self.turn).run()
         except LeftOut as reason:
             self.left_out.append(kind)
@@ -94,7 +98,10 @@ class Run:
         # Compilers would disturb the measurement.
         for kind in {catalogue.NAMES[name][0] for name in self.names}:
             if all(has_command(need) for need in all_of(kind, "needs")):
-                kind.prepare(self.folder)
+                try:
+                    kind.prepare(self.folder)
+                except (OSError, subprocess.SubprocessError) as error:
+                    self.unprepared[kind] = str(error)
         with concurrent.futures.ThreadPoolExecutor(self.LANES) as lanes:
             for lane in [lanes.submit(self.measure, name) for name in self.names]:
                 lane.result()

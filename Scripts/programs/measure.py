@@ -240,7 +240,9 @@ class Measurement:
                 result.fail(f"stall {index}, {name}: {'; '.join(wrong)}{': ' + facts(record) if record else ''}", why)
         result.found = found.total()
         for name in self.kind.misses:
-            if occurrences[name] and found[name] == occurrences[name]:
+            if not occurrences[name]:
+                result.fail(f"declares that a stall is missed which does not exist: {name}")
+            elif found[name] == occurrences[name]:
                 result.improve(f"each stall found: {name}")
         for record in left:
             self.count_unmatched(record, self.phase_at(begin_of(record) + seconds_of(record)))

@@ -76,6 +76,9 @@ PACKAGES = {
     "Xvfb": ("xvfb",),
 }
 
+# Packages that cannot be installed together; the first one is left out of a run that needs both.
+CONFLICTING = (("ngircd", "ircd-hybrid"),)
+
 
 def all_of(kind, what):
     """The union of a class attribute over a class and its base classes."""
@@ -87,6 +90,9 @@ def install(kinds):
     needs = {need for kind in kinds for need in all_of(kind, "needs")}
     modules = sorted({package for kind in kinds for package in all_of(kind, "packages")})
     missing = {package for need in needs if not has_command(need) for package in PACKAGES.get(need, (need,))}
+    for left_out, kept in CONFLICTING:
+        if {left_out, kept} <= needs:
+            missing.discard(left_out)
     scripts = pathlib.Path(__file__).resolve().parents[1]
     if missing:
         subprocess.run([scripts / "install-missing", "programs", *sorted(missing)], env={**os.environ, "ONE_BY_ONE": "1"}, stdout=sys.stderr, check=False)

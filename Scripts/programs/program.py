@@ -16,8 +16,6 @@ from stalls import BLOCK_SECONDS, FILE_CALL, REREAD, Fifo, Stall, block_at_file
 APPS = pathlib.Path(__file__).resolve().parent / "apps"
 # The virtual environment with packages from PyPI.
 PYTHON = os.environ.get("PROGRAMS_PYTHON", "/usr/bin/python3")
-# The time between two clients during a hang.
-VISIT_SECONDS = 0.3
 # How long a program may take until it handles a request or signal.
 REQUEST_SECONDS = 0.2
 
@@ -46,9 +44,11 @@ class Program:
     # Why no stall can be caused from outside, for the table.
     no_stalls = ""
     # Declared faults: the name of a stall and its Miss; why lagmond does not act on a hang; what differs from a bare run, and why.
-    misses: dict = {}
+    misses: typing.ClassVar[dict] = {}
     no_action = ""
     differs = ""
+    # The time between two clients during a hang.
+    visit_seconds = 0.3
     # The share of a processor that lagmond may take while the program is idle, if it is not the usual one for its number of processes (measure.py). What
     # costs is that loops wake by themselves: lagmond follows each wake, and reads where the thread rests.
     idle_limit: typing.Optional[float] = None
@@ -58,7 +58,8 @@ class Program:
 
     @classmethod
     def prepare(cls, folder):
-        """Creates the files that all starts need, in the folder that will contain their home folders. Called before the first start."""
+        """Creates the files that all starts need, in the folder that will contain their home folders. Called before the first start of a run; if it
+        fails, the program is left out."""
 
     def command(self):
         raise NotImplementedError
@@ -102,7 +103,7 @@ class Program:
                 if session.actions():
                     return time.monotonic() - begun
                 if time.monotonic() >= next_visit:
-                    next_visit += VISIT_SECONDS
+                    next_visit += self.visit_seconds
                     in_background(self.visit, session)
                 time.sleep(0.02)
             return None
