@@ -96,7 +96,8 @@ def install(kinds):
     scripts = pathlib.Path(__file__).resolve().parents[1]
     if missing:
         subprocess.run([scripts / "install-missing", "programs", *sorted(missing)], env={**os.environ, "ONE_BY_ONE": "1"}, stdout=sys.stderr, check=False)
-    if PYTHON not in needs:
+    # Without PROGRAMS_PYTHON it is Debian's interpreter, whose packages are Debian's.
+    if PYTHON not in needs or "PROGRAMS_PYTHON" not in os.environ:
         return
     environment = pathlib.Path(PYTHON).parents[1]
     pip = environment / "bin" / "pip"
