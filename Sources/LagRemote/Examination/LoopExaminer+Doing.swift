@@ -142,7 +142,8 @@ extension LoopExaminer {
             if let calls, isUnmoved {
                 let isHandler = calls.isHandler(of: rest)
                 state.handlerStretch = isHandler ? stretch : nil
-                let shown = calls.isCertainlyHandler(of: rest) ? HandlerCall(call, in: stretch) : nil
+                let isCertain = calls.isCertainlyHandler(of: rest) || state.calls.haveLoop(around: calls, and: rest)
+                let shown = isCertain ? HandlerCall(call, in: stretch) : nil
                 // It may be the C stack that has shown it, which is read again next.
                 state.isInDoubt = shown == nil && state.handlerCall != nil
                 state.handlerCall = shown

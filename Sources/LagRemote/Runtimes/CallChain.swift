@@ -7,8 +7,19 @@ struct CallChain: Sendable, Equatable {
     /// not known which of the functions around it is the loop, and which have been left when the thread is somewhere else.
     private static let wrappers = 1
 
-    /// Outermost first: the frame and the function of each.
-    let calls: [UInt64]
+    struct Call: Sendable, Equatable {
+        /// Of its frame and function.
+        let identity: UInt64
+        /// Of CPython: its code object, and the instruction that it has come to.
+        var code: UInt64 = 0
+        var instruction: UInt64 = 0
+
+        /// The same call, perhaps further on.
+        static func == (one: Call, other: Call) -> Bool { one.identity == other.identity }
+    }
+
+    /// Outermost first.
+    let calls: [Call]
 
     /// Whether the function that waited for a loop's events in the calls `rest` is still active, and has called something else:
     /// then a handler runs.
@@ -24,6 +35,17 @@ struct CallChain: Sendable, Equatable {
         !rest.calls.isEmpty && rest.calls.count < calls.count && calls.starts(with: rest.calls)
     }
 
+    /// The calls that were active in the wait for a loop's events and are still active, now and then, the innermost first, if the
+    /// thread has called something else from there. If both are in one loop of the function's code, the thread is in a handler of
+    /// that loop, however deep the wait was.
+    func common(with rest: CallChain) -> [(now: Call, then: Call)] {
+        let common = zip(calls, rest.calls).prefix { $0 == $1 }
+        guard common.count < calls.count, common.count < rest.calls.count else { return [] }
+        return common.reversed()
+    }
+
     /// One call.
-    static func call(frame: UInt64, code: UInt64) -> UInt64 { frame ^ code &* 0x9e37_79b9_7f4a_7c15 }
+    static func call(frame: UInt64, code: UInt64, instruction: UInt64 = 0) -> Call {
+        Call(identity: frame ^ code &* 0x9e37_79b9_7f4a_7c15, code: code, instruction: instruction)
+    }
 }

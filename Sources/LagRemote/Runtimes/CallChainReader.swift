@@ -47,7 +47,7 @@ struct CallChainReader {
         }
         failures = 0
         let thread = RuntimeThread(tid: tid, innerTid: known.innerTid, place: place, registers: RuntimeRegisters())
-        func once() -> [UInt64]? {
+        func once() -> [CallChain.Call]? {
             known.memory.open(nil, within: Self.readNanoseconds)
             defer { known.memory.close(nil) }
             return known.runtime.calls(of: thread, known.memory)
@@ -56,6 +56,16 @@ struct CallChainReader {
         guard let calls = once(), calls == once() else { return nil }
         return CallChain(calls: calls)
     }
+
+    /// Whether one of the innermost functions that are active both now and in the wait for a loop's events has a loop around both of its
+    /// calls. Some 20 µs for each.
+    func haveLoop(around now: CallChain, and rest: CallChain) -> Bool {
+        guard let known else { return false }
+        return now.common(with: rest).prefix(Self.mostFunctions).contains { known.runtime.haveLoop(around: $0.now, $0.then) }
+    }
+
+    /// A loop hardly waits deeper than that in its own functions.
+    private static let mostFunctions = 8
 
     private func recognise() -> Known? {
         guard let modules = ModuleMap(process: process) else { return nil }

@@ -39,7 +39,10 @@ protocol LanguageRuntime: AnyObject, Sendable {
     func task(of thread: RuntimeThread, _ memory: MemoryCopy) -> LanguageTask?
 
     /// All calls for ``CallChain``; nil: not known, or they nest on the C stack. For a sleeping thread.
-    func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64]?
+    func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [CallChain.Call]?
+
+    /// Whether two instructions of one function are in one loop of its code; false: not known.
+    func haveLoop(around one: CallChain.Call, _ other: CallChain.Call) -> Bool
 
     /// Replaces the runtime's frames by the language's, in order; the rest stays. The watchdog.
     /// - Parameters:
@@ -65,7 +68,9 @@ extension LanguageRuntime {
 
     func task(of thread: RuntimeThread, _ memory: MemoryCopy) -> LanguageTask? { nil }
 
-    func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64]? { nil }
+    func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [CallChain.Call]? { nil }
+
+    func haveLoop(around one: CallChain.Call, _ other: CallChain.Call) -> Bool { false }
 
     func lock(waitedForAt futex: UInt64) -> RuntimeLock? { nil }
 }

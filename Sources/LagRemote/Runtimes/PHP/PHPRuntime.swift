@@ -49,7 +49,7 @@ final class PHPRuntime: LanguageRuntime {
         PHPStack(memory: memory, layout: layout, globals: globals).copy()
     }
 
-    func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64]? {
+    func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [CallChain.Call]? {
         PHPStack(memory: memory, layout: layout, globals: globals).chain()
     }
 

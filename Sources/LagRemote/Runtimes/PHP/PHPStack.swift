@@ -24,8 +24,8 @@ struct PHPStack {
 
     /// The calls for ``CallChain``, outermost first: those of the program's own functions, which do not nest on the C stack. Nil
     /// if there are too many.
-    func chain() -> [UInt64]? {
-        var calls: [UInt64] = []
+    func chain() -> [CallChain.Call]? {
+        var calls: [CallChain.Call] = []
         guard var place: UInt64 = memory.load(globals &+ layout.currentFrame) else { return nil }
         prefetch(below: place)
         for _ in 0..<Self.maximumFrames {

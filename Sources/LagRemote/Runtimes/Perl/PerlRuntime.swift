@@ -79,7 +79,7 @@ final class PerlRuntime: LanguageRuntime {
 
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) { stack(of: thread, memory).copy() }
 
-    func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64]? {
+    func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [CallChain.Call]? {
         stack(of: thread, memory).chain()
     }
 

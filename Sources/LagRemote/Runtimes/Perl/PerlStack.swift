@@ -115,7 +115,7 @@ struct PerlStack {
     }
 
     /// Outermost first; nil if one cannot be read.
-    func chain() -> [UInt64]? {
+    func chain() -> [CallChain.Call]? {
         let (calls, areAll) = calls()
         return areAll ? calls.reversed().filter { $0.code != 0 }.map { CallChain.call(frame: $0.place, code: $0.code) } : nil
     }

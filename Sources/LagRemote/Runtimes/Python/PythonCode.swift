@@ -8,6 +8,7 @@ struct PythonCode {
 
     /// The maximum of instructions of a function; a larger number is damaged data.
     private static let maximumInstructions: UInt64 = 1 << 24
+    private static let mostInstructionsRead: UInt64 = 1 << 14
 
     /// Nil if it is not a code object: its type is not the runtime's own.
     /// - Parameter type: the address of `PyCode_Type`.
@@ -48,6 +49,12 @@ struct PythonCode {
         guard instruction >= first, (instruction - first) % PythonLayout.instructionBytes == 0 else { return nil }
         let index = (instruction - first) / PythonLayout.instructionBytes
         return index < instructionCount ? Int(index) : nil
+    }
+
+    /// All instructions; nil for a longer function than programs have in their loops.
+    func instructions(_ memory: RemoteMemory) -> [UInt8]? {
+        guard instructionCount <= Self.mostInstructionsRead else { return nil }
+        return memory.bytes(address &+ layout.instructions, Int(instructionCount * PythonLayout.instructionBytes))
     }
 
     /// Whether a frame at that instruction is not ready yet: Python itself does not show it.

@@ -28,6 +28,7 @@ extension PythonRuntime {
             let found = PythonRuntime(
                 image.memory,
                 layout,
+                jumps: PythonJumps(minor: minor),
                 runtime: runtime.address,
                 codeType: codeType.address,
                 types: PythonTask.Types(

@@ -9,6 +9,7 @@ final class PythonRuntime: LanguageRuntime {
     let copiesFrames = true
     private let memory: RemoteMemory
     private let layout: PythonLayout
+    private let jumps: PythonJumps?
     private let codeType: UInt64
     private let runtime: UInt64
     private let evaluation: DynamicSymbols.Symbol?
@@ -23,6 +24,7 @@ final class PythonRuntime: LanguageRuntime {
     init(
         _ memory: RemoteMemory,
         _ layout: PythonLayout,
+        jumps: PythonJumps?,
         runtime: UInt64,
         codeType: UInt64,
         types: PythonTask.Types,
@@ -34,6 +36,7 @@ final class PythonRuntime: LanguageRuntime {
         taskLearner = PythonTaskLearner(memory)
         self.memory = memory
         self.layout = layout
+        self.jumps = jumps
         self.codeType = codeType
         self.runtime = runtime
         self.evaluation = evaluation
@@ -80,10 +83,20 @@ final class PythonRuntime: LanguageRuntime {
         PythonCollector(memory, layout, runtime: runtime).isAtWork(in: thread.place, tid: thread.innerTid)
     }
 
-    func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64]? {
+    func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [CallChain.Call]? {
         let (groups, isWhole) = PythonFrameWalk(memory, layout).walk(of: thread.place, tid: thread.innerTid)
         guard isWhole else { return nil }
-        return groups.reversed().flatMap { $0.frames.reversed().map { CallChain.call(frame: $0.address, code: $0.code) } }
+        return groups.reversed().flatMap {
+            $0.frames.reversed().map { CallChain.call(frame: $0.address, code: $0.code, instruction: $0.instruction) }
+        }
+    }
+
+    func haveLoop(around one: CallChain.Call, _ other: CallChain.Call) -> Bool {
+        guard let jumps, one.code == other.code, let code = PythonCode(memory, layout, type: codeType, at: one.code),
+            let index = code.index(of: one.instruction), let otherIndex = code.index(of: other.instruction),
+            let instructions = code.instructions(memory)
+        else { return false }
+        return jumps.haveLoop(instructions, around: index, otherIndex)
     }
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {

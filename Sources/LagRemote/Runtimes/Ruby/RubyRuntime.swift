@@ -88,8 +88,16 @@ final class RubyRuntime: LanguageRuntime {
         for context in contexts(of: thread, memory) { frames.copy(of: context) }
     }
 
-    func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [UInt64]? {
-        contexts(of: thread, memory).first.flatMap { RubyStack(memory: memory, layout: layout).calls(of: $0) }
+    func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [CallChain.Call]? {
+        let (frames, contexts) = (RubyStack(memory: memory, layout: layout), contexts(of: thread, memory))
+        guard !contexts.isEmpty else { return nil }
+        var calls: [CallChain.Call] = []
+        // A fiber is called by the one that has resumed it.
+        for context in contexts.reversed() {
+            guard let found = frames.calls(of: context) else { return nil }
+            calls += found
+        }
+        return calls
     }
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {

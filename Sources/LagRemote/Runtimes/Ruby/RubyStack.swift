@@ -16,10 +16,10 @@ struct RubyStack {
     let layout: RubyLayout
 
     /// The calls of Ruby's own functions, outermost first. Each fiber has a stack, and so other frames.
-    func calls(of context: UInt64) -> [UInt64]? {
+    func calls(of context: UInt64) -> [CallChain.Call]? {
         guard let (first, count, _) = frames(of: context), count <= Self.maximumFrames else { return nil }
         memory.prefetch(first, count * Int(layout.frameBytes))
-        var calls: [UInt64] = []
+        var calls: [CallChain.Call] = []
         for index in (0..<count).reversed() {
             let frame = first &+ UInt64(index) &* layout.frameBytes
             guard let sequence: UInt64 = memory.load(frame &+ layout.frameSequence) else { return nil }

@@ -15,7 +15,7 @@ private struct Server: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { file }
 
-    static let installed = [python, ruby, php].filter { access($0.interpreter, X_OK) == 0 }
+    static let installed = [python, ruby, fiber, php].filter { access($0.interpreter, X_OK) == 0 }
 
     private static let python = Server(
         interpreter: "/usr/bin/python3.11",
@@ -86,42 +86,49 @@ private struct Server: Sendable, CustomTestStringConvertible {
             """
     )
 
-    private static let ruby = Server(
+    private static let ruby = Server(interpreter: "/usr/bin/ruby3.1", file: "server.rb", program: rubyProgram(handle: "query"))
+
+    /// Its handler runs in a fiber, which has a stack of its own.
+    private static let fiber = Server(
         interpreter: "/usr/bin/ruby3.1",
-        file: "server.rb",
-        program: """
-            require "socket"
-            $stdout.sync = true
-            Listener = TCPServer.new("127.0.0.1", 0)
-
-            def wait
-              IO.select([Listener, $stdin])
-              $stdin.gets
-            end
-
-            def handle
-              query
-            end
-
-            def query
-              sleep 0.05 until $stdin.wait_readable(0)
-              $stdin.gets
-            end
-
-            def turn
-              wait
-              handle
-            end
-
-            def serve
-              turn
-            end
-
-            puts "ready"
-            serve
-            sleep
-            """
+        file: "fiber.rb",
+        program: rubyProgram(handle: "Fiber.new { query }.resume")
     )
+
+    private static func rubyProgram(handle: String) -> String {
+        """
+        require "socket"
+        $stdout.sync = true
+        Listener = TCPServer.new("127.0.0.1", 0)
+
+        def wait
+          IO.select([Listener, $stdin])
+          $stdin.gets
+        end
+
+        def handle
+          \(handle)
+        end
+
+        def query
+          sleep 0.05 until $stdin.wait_readable(0)
+          $stdin.gets
+        end
+
+        def turn
+          wait
+          handle
+        end
+
+        def serve
+          turn
+        end
+
+        puts "ready"
+        serve
+        sleep
+        """
+    }
 }
 
 struct CallChainTests {
@@ -167,13 +174,13 @@ struct CallChainTests {
         ("mlsx", "mlh", false),
     ])
     func `a function called by the waiting function is a handler`(rest: String, now: String, isHandler: Bool) {
-        func chain(_ text: String) -> CallChain { CallChain(calls: text.utf8.map { UInt64($0) }) }
+        func chain(_ text: String) -> CallChain { CallChain(calls: text.utf8.map { CallChain.Call(identity: UInt64($0)) }) }
         #expect(chain(now).isHandler(of: chain(rest)) == isHandler)
     }
 
     @Test(arguments: [("ml", "mlh", true), ("ml", "mlhx", true), ("mls", "mlh", false), ("ml", "mr", false), ("ml", "ml", false)])
     func `only a function that has called the wait itself certainly has the loop`(rest: String, now: String, isCertain: Bool) {
-        func chain(_ text: String) -> CallChain { CallChain(calls: text.utf8.map { UInt64($0) }) }
+        func chain(_ text: String) -> CallChain { CallChain(calls: text.utf8.map { CallChain.Call(identity: UInt64($0)) }) }
         #expect(chain(now).isCertainlyHandler(of: chain(rest)) == isCertain)
     }
 

@@ -71,6 +71,50 @@ struct PythonServerTests {
         serve()
         """
 
+    /// The same behind functions of the program: the calls alone do not show which of them has the loop. With `leave`, that one
+    /// returns while a client waits, and the main thread rests.
+    private static let wrapped = """
+        import selectors, socket, sys, threading
+
+        listener = socket.create_server(("127.0.0.1", 0))
+        selector = selectors.SelectSelector()
+        selector.register(listener, selectors.EVENT_READ)
+
+        def poll(): return selector.select(0.05)
+        def ready(): return [key.fileobj for key, _ in poll()]
+
+        def handle():
+            connection, _ = listener.accept()
+            waiting = socket.create_connection(listener.getsockname())
+            if sys.argv[1] == "hang": threading.Event().wait(20)
+            return connection, waiting
+
+        def serve():
+            while True:
+                for _ in ready():
+                    sockets = handle()
+                    if sys.argv[1] == "leave": return sockets
+
+        def finish(): threading.Event().wait(4)
+
+        threading.Timer(0.8, lambda: socket.create_connection(listener.getsockname())).start()
+        sockets = serve()
+        finish()
+        """
+
+    @Test func `a hang in a loop behind functions around its wait is acted on, and a rest after that loop is not`() throws {
+        func run(_ name: String) throws -> ProbeRun {
+            try ProbeRun([
+                ProbeRun.lagmond, "run", "--on-hang", "signal:KILL", "--on-hang-after", "2", "--output", "/dev/null", "--",
+                "/usr/bin/python3", "-c", Self.wrapped, name,
+            ])
+        }
+        let hang = try run("hang")
+        #expect(hang.signal == SIGKILL && hang.hungSeconds >= 2, "\(hang.errors)")
+        let left = try run("leave")
+        #expect(left.status == 0 && left.signal == 0 && !left.errors.contains("hanging"), "\(left.errors)")
+    }
+
     @Test func `a hang in a handler of a loop on select is acted on`() throws {
         let run = try ProbeRun([
             ProbeRun.lagmond, "run", "--on-hang", "signal:KILL", "--on-hang-after", "1", "--output", "/dev/null", "--",
