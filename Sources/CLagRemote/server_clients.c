@@ -4,6 +4,7 @@
 
 #include <poll.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -61,7 +62,7 @@ static int clr_visit_client(unsigned descriptor, void *context) {
     return is_client;
 }
 
-enum { MOST_DESCRIPTORS = 1024 };
+enum { MOST_DESCRIPTORS = 1024, MOST_MEMBERS = 256 };
 
 // Records the listeners of `object`; 0: it can deliver something other than new connections, or this cannot be determined.
 static int clr_take_listeners(clr_listeners *listeners, const clr_wait_object *object) {
@@ -104,7 +105,6 @@ int clr_awaits_client(int pidfd, pid_t pid, const cll_thread_syscall *call, cons
 static int clr_visit_same(const clr_epoll_member *member, void *context) { return member->descriptor == *(const int32_t *)context; }
 
 int clr_accepts_for(pid_t pid, const cll_thread_syscall *call, const clr_wait_object *object) {
-    enum { MOST_MEMBERS = 256 };
     int32_t listener = (int32_t)call->arguments[0];
     if (call->number != SYS_accept && call->number != SYS_accept4) return 0;
     if (object->epoll >= 0) return clr_epoll_members_each(pid, object->epoll, MOST_MEMBERS, clr_visit_same, &listener) == 1;
@@ -192,8 +192,20 @@ static int clr_has_client_at(const clr_owner *owner, int descriptor) {
 
 static int clr_visit_awaited(const clr_epoll_member *member, void *context) { return clr_has_client_at(context, member->descriptor); }
 
+// Whether a client waits at a listening socket of which the instance has reported the last one, and is to report the next one only on request.
+static int clr_visit_disarmed(const clr_epoll_member *member, void *context) {
+    // The kernel keeps these when it has reported the event (EP_PRIVATE_BITS, fs/eventpoll.c).
+    uint32_t kept = EPOLLWAKEUP | EPOLLONESHOT | EPOLLET | EPOLLEXCLUSIVE;
+    int is_disarmed = (member->events & EPOLLONESHOT) != 0 && (member->events & ~kept) == 0;
+    return is_disarmed && clr_has_client_at(context, member->descriptor);
+}
+
+int clr_has_client_of_handler(int pidfd, pid_t pid, const clr_wait_object *object) {
+    clr_owner owner = {.pidfd = pidfd, .pid = pid};
+    return object->epoll >= 0 && clr_epoll_members_each(pid, object->epoll, MOST_MEMBERS, clr_visit_disarmed, &owner) == 1;
+}
+
 int clr_has_waiting_client(int pidfd, pid_t pid, const clr_wait_object *object) {
-    enum { MOST_MEMBERS = 256 };
     clr_owner owner = {.pidfd = pidfd, .pid = pid};
     if (object->epoll >= 0) return clr_epoll_members_each(pid, object->epoll, MOST_MEMBERS, clr_visit_awaited, &owner) == 1;
     for (uint32_t index = 0; index < object->count && !object->is_ring; index++) {

@@ -123,6 +123,11 @@ int clr_has_wake_ups_alone(pid_t pid, int32_t epoll);
 // per socket of the process.
 int clr_has_waiting_client(int pidfd, pid_t pid, const clr_wait_object *object);
 
+// Whether a client waits to be accepted at a listening socket of an epoll instance that reports it only once (EPOLLONESHOT), has done so, and was
+// not asked to again: the handler that was called for the last client may still run. The instance itself is not ready then. Takes
+// 10 µs, and some for each such socket.
+int clr_has_client_of_handler(int pidfd, pid_t pid, const clr_wait_object *object);
+
 // Stores the ready listening sockets of an object (for an epoll instance, among its first 256 members) in `listeners` as a set: 1; 0: there are
 // none, something else is ready as well, or it cannot be examined. Takes 3 µs per descriptor.
 int clr_ready_listeners(int pidfd, pid_t pid, const clr_wait_object *object, clr_wait_object *listeners);

@@ -80,7 +80,12 @@ extension LoopExaminer {
         var rule = facts.rule
         let withClient = facts.reading.withClient
         if withClient != rule.doing, hasWaitingClient(at: facts.object) { rule.doing = withClient }
-        guard rule.kind == .loop, rule.pending == .pending, let object = facts.object else { return (rule, true) }
+        guard rule.kind == .loop, let object = facts.object else { return (rule, true) }
+        // A thread that has left its loop may have left such a socket as well.
+        if rule.pending == .none, rule.isProved, object.hasClientOfHandler(pidfd: process.descriptor, process: process.pid) {
+            rule.pending = .pending
+        }
+        guard rule.pending == .pending else { return (rule, true) }
         rule.pending = work(at: object, besides: others(), at: now)
         rule.hasClientWork = object.hasClientWork(pidfd: process.descriptor, process: process.pid)
         return (rule, rule.pending != .unknown)

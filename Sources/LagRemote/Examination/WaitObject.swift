@@ -118,6 +118,12 @@ package struct WaitObject: Sendable {
         withUnsafePointer(to: raw) { clr_waits_for_clients_alone(pidfd, process, $0) != 0 }
     }
 
+    /// Whether a client waits at a listening socket that reports once and is in the hands of a handler, so that the instance itself is
+    /// not ready.
+    func hasClientOfHandler(pidfd: Int32, process: Int32) -> Bool {
+        withUnsafePointer(to: raw) { clr_has_client_of_handler(pidfd, process, $0) != 0 }
+    }
+
     /// Whether a client waits to be accepted at one of its listening sockets; for a set of several, if another client was
     /// accepted there and is connected.
     func hasWaitingClient(pidfd: Int32, process: Int32) -> Bool {
