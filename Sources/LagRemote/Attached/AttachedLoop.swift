@@ -141,6 +141,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         let word = clb_beacon_word(beacon.raw)
         if finder.isAtWork, examinedWord != word, finder.isInDoubt(at: now) {
             examinedWord = word
+            examiner.process.recordHandledSignals()
             recordExamination(examiner.examine(limit: limit, at: now, stretch: word, since: clb_beacon_callout_ns(beacon.raw)))
         }
         last = (now, isAsleep)

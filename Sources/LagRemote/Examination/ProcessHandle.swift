@@ -1,6 +1,7 @@
 internal import CLagLinux
 internal import CLagRemote
 internal import Glibc
+internal import Synchronization
 
 /// One process by its pidfd, so that another one with a reused process ID is not confused with it. Closed with the last
 /// reference. Any thread.
@@ -11,6 +12,10 @@ final class ProcessHandle: Sendable {
     let end: EndRequest
     /// 0: not known.
     private let startTicks: UInt64
+    /// The signals that it handled when its last lasting work was found: bit n-1 is signal n.
+    private let handled = Atomic<UInt64>(0)
+    /// Signals by which it is asked to end.
+    private static let ends: Set<Int32> = [SIGHUP, SIGINT, SIGTERM]
 
     init(_ pid: Int32, end: EndRequest = EndRequest()) {
         self.pid = pid
@@ -29,8 +34,17 @@ final class ProcessHandle: Sendable {
         return poll(&entry, 1, 0) == 0
     }
 
-    /// Whether the process has exited by itself, not by a signal. False if it runs, or if the kernel does not report it: before
-    /// Linux 6.15, once it was waited for. Some system calls, two files of `/proc`.
+    /// Call it when its loop has been at work for long. Reads a file of `/proc`.
+    func recordHandledSignals() {
+        var status = cll_thread_status()
+        guard cll_procfs_status(pid, pid, &status) == 0 else { return }
+        handled.store(status.caught_signals, ordering: .relaxed)
+    }
+
+    /// Whether the process has ended by itself: it has exited, or was killed by a signal that it handled, and that asks it to end. A
+    /// handled signal kills only if its process wants that: many programs clean up in their handler, and then end by the same signal.
+    /// False if it runs, or if the kernel does not report it: before Linux 6.15, once it was waited for. Some system calls, two files
+    /// of `/proc`.
     var hasExited: Bool {
         guard !isAlive else { return false }
         var status: Int32 = 0
@@ -39,7 +53,9 @@ final class ProcessHandle: Sendable {
             clr_pidfd_exit_status(descriptor, &status) != 0 || cll_procfs_exit_status(pid, &status) != 0 && hasItsNumber
             || clr_pidfd_exit_status(descriptor, &status) != 0
         // The signal is in the lower bits (wait(2)).
-        return isKnown && status & 0x7f == 0
+        let signal = status & 0x7f
+        guard isKnown, signal != 0 else { return isKnown }
+        return Self.ends.contains(signal) && handled.load(ordering: .relaxed) >> UInt64(signal - 1) & 1 == 1
     }
 
     /// Whether the process, perhaps not waited for yet, still has its number: only then is what was read by the number its own.

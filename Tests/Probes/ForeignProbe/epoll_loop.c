@@ -63,6 +63,13 @@ __attribute__((noinline)) void handler_that_exits(void) {
     exit(0);
 }
 
+// Like a daemon that cleans up and then ends by the signal that asked it to.
+__attribute__((noinline)) void handler_that_ends(void) {
+    usleep(400000);
+    signal(SIGTERM, SIG_DFL);
+    raise(SIGTERM);
+}
+
 static int instance;
 
 // Like an interpreter whose finalisation closes its loop's instance long before it exits.
@@ -99,8 +106,8 @@ static void *turn(void *handler) {
     for (int turns = 0;; turns++) {
         struct epoll_event event;
         epoll_wait(set, &event, 1, 5);
-        bool is_end = handler == (void *)handler_that_exits || handler == (void *)handler_that_closes ||
-                      handler == (void *)handler_that_goes_on;
+        bool is_end = handler == (void *)handler_that_exits || handler == (void *)handler_that_ends ||
+                      handler == (void *)handler_that_closes || handler == (void *)handler_that_goes_on;
         if (handler == NULL || (is_end ? !is_asked : turns % 60 != 40)) continue;
         instance = set;
         ((void (*)(void))handler)();
@@ -151,16 +158,19 @@ int run_epoll_loop(int count, char **arguments) {
                     : strcmp(name, "compute") == 0 ? (void *)handler_that_computes
                     : strcmp(name, "hang") == 0    ? (void *)handler_that_hangs
                     : strcmp(name, "exit") == 0    ? (void *)handler_that_exits
+                    : strcmp(name, "end") == 0     ? (void *)handler_that_ends
                     : strcmp(name, "close") == 0   ? (void *)handler_that_closes
                     : strcmp(name, "go-on") == 0   ? (void *)handler_that_goes_on
                     : strcmp(name, "thread") == 0  ? (void *)handler_that_sleeps
                     : strcmp(name, "alone") == 0   ? (void *)handler_that_sleeps
                                                    : NULL;
     signal(SIGUSR1, ask);
+    if (strcmp(name, "end") == 0) signal(SIGTERM, ask);
     // The program inherits the signals that the test program's dispatch threads block.
     sigset_t asked;
     sigemptyset(&asked);
     sigaddset(&asked, SIGUSR1);
+    sigaddset(&asked, SIGTERM);
     sigprocmask(SIG_UNBLOCK, &asked, NULL);
     if (strcmp(name, "exec") == 0) {
         // Has rested before, so that it is known.

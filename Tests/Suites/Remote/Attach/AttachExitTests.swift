@@ -12,12 +12,12 @@ internal import Testing
         return (version.majorVersion, version.minorVersion) >= (6, 15)
     }()
 
-    @Test(.enabled(if: knowsExits, "needs Linux 6.15"), arguments: ["exit", "close"])
-    func `what a process does between its last wait and its regular exit is not reported`(handler: String) throws {
+    @Test(.enabled(if: knowsExits, "needs Linux 6.15"), arguments: ["exit", "close", "end"])
+    func `what a process does between its last wait and its regular end is not reported`(handler: String) throws {
         let process = try AttachedProcess(handler)
         defer { process.end() }
         process.waitUntilWatched()
-        kill(process.pid, SIGUSR1)
+        kill(process.pid, handler == "end" ? SIGTERM : SIGUSR1)
         #expect(eventually { process.watch.isOver })
         let lines = withoutRunqueue(process.sink.lines)
         #expect(lines.isEmpty && process.watch.statistics.dismissed == 1, "\(lines)")

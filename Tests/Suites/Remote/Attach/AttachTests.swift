@@ -67,11 +67,11 @@ private let canCount: Bool = {
         #expect(line["thread_name"] as? String == "worker" && line["thread_id"] as? Int != Int(process.pid))
     }
 
-    @Test func `a hang during which the process is killed is reported`() throws {
+    @Test(arguments: [SIGKILL, SIGTERM]) func `a hang during which the process is killed is reported`(signal: Int32) throws {
         let process = try AttachedProcess("hang")
         defer { process.end() }
         for _ in 0..<1000 where process.watch.statistics.stalls == 0 { usleep(10_000) }
-        kill(process.pid, SIGKILL)
+        kill(process.pid, signal)
         let line = try process.line("abandoned")
         #expect(line["thread_name"] as? String == "ForeignProbe", "the name is read while the thread lives")
         #expect(line.functions().contains("handler_that_hangs"), "\(line.functions())")
