@@ -118,9 +118,9 @@ static clr_work clr_poll_set(int pidfd, pid_t pid, const clr_wait_object *object
         if (ready > 0 && entries[index].revents != 0 && !is_eventfd[index]) work.is_wake_up = 0;
         close(entries[index].fd);
     }
-    // The program wakes a thread of its own. (Determined only if it does: it takes some µs.)
+    // The program wakes a thread of its own, for which it may also wait. (Determined only if it does: it takes some µs.)
     int is_single_pipe = work.kind == CLR_OBJECT_PEER && count == 1 && pipes == 1;
-    if (ready > 0 && is_single_pipe && clr_has_both_ends(pid, object->waited[0].identity)) work.kind = CLR_OBJECT_OWN;
+    if (ready > 0 && is_single_pipe && clr_has_both_ends(pid, object->waited[0].identity)) work.kind = CLR_OBJECT_TERMINAL;
     if (ready > 0) work.state = CLR_WORK_PENDING;
     else if (count > 0 && gone == count && object->is_complete) work.kind = CLR_OBJECT_GONE;
     else if (refused > 0) work = clr_unknown(CLR_UNKNOWN_REFUSED, work.kind);

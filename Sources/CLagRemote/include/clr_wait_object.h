@@ -59,8 +59,7 @@ enum {
     CLR_OBJECT_PEER = 2,   // one connection or pipe: a blocking read with a timeout
     CLR_OBJECT_GONE = 3,   // the program has closed it
     CLR_OBJECT_UNKNOWN = 4,
-    CLR_OBJECT_TERMINAL = 5,  // only a terminal, or a connection to a display server
-    CLR_OBJECT_OWN = 6,       // one pipe, to which the program itself has written
+    CLR_OBJECT_TERMINAL = 5,  // only a terminal, a connection to a display server, or a pipe to which the program itself has written
 };
 
 typedef struct clr_work {

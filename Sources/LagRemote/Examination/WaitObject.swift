@@ -13,14 +13,14 @@ package struct WaitObject: Sendable {
         case loop
         /// No descriptor at all: a sleep.
         case timer
-        /// Only a terminal, or a connection to a display server: its user may type while the program computes or sleeps.
+        /// Only a terminal, or a connection to a display server: its user may type while the program computes or sleeps. Also a
+        /// single pipe to which another thread of the program, or a signal handler, has written.
         case terminal
         /// One connection or pipe, or pipes of which one is a standard stream (a filter): a blocking read with a timeout, by a
         /// thread that serves one peer. Also the object of a single-threaded process that serves one client on an accepted
         /// connection: only that client waits for it.
         case peer
-        /// Pipes and signals of a helper that a server has forked, which works periodically. Also a single pipe to which another
-        /// thread of the program, or a signal handler, has written.
+        /// Pipes and signals of a helper that a server has forked, which works periodically.
         case helper
         /// The program has closed it.
         case gone
@@ -222,7 +222,6 @@ package struct WaitObject: Sendable {
 
     private static func obstacle(_ reason: Int32) -> Obstacle {
         switch Int(reason) {
-            case CLR_OBJECT_OWN: .helper
         case CLR_UNKNOWN_SIGNALFD: .signalfd
         case CLR_UNKNOWN_DESCRIPTORS: .descriptors
         case CLR_UNKNOWN_EDGE: .edge

@@ -27,12 +27,12 @@ extension WaitObjectTests {
         #expect(probe.look(one) == WaitObject.Work(pending: .pending, kind: .terminal))
     }
 
-    @Test func `a wait for one pipe is a helper's once the program has written to it`() throws {
+    @Test func `a wait for one pipe resembles that for a terminal once the program has written to it`() throws {
         let probe = try ObjectProbe("level")
         let one = try probe.sleepingObject(in: "o")
         #expect(probe.look(one) == WaitObject.Work(pending: .none, kind: .peer))
         #expect(try probe.answer() == 0)
         #expect(try probe.ask("w") == 1)
-        #expect(probe.look(one) == WaitObject.Work(pending: .pending, kind: .helper))
+        #expect(probe.look(one) == WaitObject.Work(pending: .pending, kind: .terminal))
     }
 }
