@@ -8,10 +8,12 @@ extension MonitorTests {
     /// Real stalls of known cause, and what the record reports about them.
     @Suite struct EvidenceTests {
         /// The one line of a stall. All its measured values are consistent.
-        private func line(_ body: @escaping @Sendable () -> Void) throws -> Line {
+        /// - Parameter body: lasts until the search has several samples.
+        private func line(_ body: @escaping @Sendable (StallSearch) -> Void) throws -> Line {
             let watched = try Watched()
             defer { watched.end() }
-            let injected = Injected(on: watched.thread, body)
+            let search = StallSearch(watched.monitor)
+            let injected = Injected(on: watched.thread) { body(search) }
             #expect(eventually { injected.isOver && watched.sink.records.count == 1 })
             let line = try #require(watched.sink.records.first)
             let duration = line.number("duration_ms")
@@ -24,9 +26,9 @@ extension MonitorTests {
 
         @Test func `waiting for a mutex is reported with the owner and the stack of the owner`() throws {
             let mutex = RawMutex()
-            let holder = Holder(of: mutex, milliseconds: 450)
-            let line = try line {
-                holder.begin()
+            let holder = Holder(of: mutex)
+            let line = try line { search in
+                holder.begin(search.hold)
                 lockForTheTest(mutex)
             }
             #expect(line.string("cause") == "lock" && line.string("lock_kind") == "mutex", "\(line.text)")
@@ -45,9 +47,9 @@ extension MonitorTests {
         @Test(arguments: [PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_ERRORCHECK])
         func `the owner of a mutex is reported for each kind of mutex`(kind: Int) throws {
             let mutex = RawMutex(kind: Int32(kind))
-            let holder = Holder(of: mutex, milliseconds: 300)
-            let line = try line {
-                holder.begin()
+            let holder = Holder(of: mutex)
+            let line = try line { search in
+                holder.begin(search.hold)
                 lockForTheTest(mutex)
             }
             #expect(line.string("lock_kind") == "mutex", "\(line.text)")
@@ -57,9 +59,9 @@ extension MonitorTests {
         /// The kernel reports the owner's exit: its lock word differs from that of the other kinds.
         @Test func `the owner of a robust mutex is reported`() throws {
             let mutex = RawMutex(isRobust: true)
-            let holder = Holder(of: mutex, milliseconds: 300)
-            let line = try line {
-                holder.begin()
+            let holder = Holder(of: mutex)
+            let line = try line { search in
+                holder.begin(search.hold)
                 lockForTheTest(mutex)
             }
             #expect(line.string("lock_kind") == "mutex", "\(line.text)")
@@ -70,10 +72,10 @@ extension MonitorTests {
         @Test func `a read-write lock is reported with the number of readers that hold it`() throws {
             let lock = RawReadWriteLock()
             let holders = (0..<2).map { _ in
-                Holder(milliseconds: 450, locking: { lock.read() }, unlocking: { lock.unlock() })
+                Holder(locking: { lock.read() }, unlocking: { lock.unlock() })
             }
-            let line = try line {
-                for holder in holders { holder.begin() }
+            let line = try line { search in
+                for holder in holders { holder.begin(search.hold) }
                 writeLockForTheTest(lock)
             }
             #expect(line.string("cause") == "lock" && line.string("lock_kind") == "read_write", "\(line.text)")
@@ -85,9 +87,9 @@ extension MonitorTests {
         /// What `print` waits for while another thread has locked stdout.
         @Test func `waiting for a stream that another thread has locked is reported with the owner`() throws {
             let stream = RawStream()
-            let holder = Holder(milliseconds: 450, locking: { stream.lock() }, unlocking: { stream.unlock() })
-            let line = try line {
-                holder.begin()
+            let holder = Holder(locking: { stream.lock() }, unlocking: { stream.unlock() })
+            let line = try line { search in
+                holder.begin(search.hold)
                 writeForTheTest(stream)
             }
             #expect(line.string("cause") == "lock" && line.string("lock_kind") == "mutex", "\(line.text)")
@@ -98,13 +100,13 @@ extension MonitorTests {
 
         @Test func `a deadlock of two threads is reported with its cycle`() throws {
             let (first, second) = (RawMutex(), RawMutex())
-            let holder = Holder(of: second, milliseconds: 0, thenOf: first)
-            let line = try line {
+            let holder = Holder(of: second, thenOf: first)
+            let line = try line { search in
                 first.lock()
                 // It waits for the first before this thread waits for the second: only the deadlock is left to observe.
                 holder.begin()
                 _ = eventually { first.isWanted }
-                first.unlock(afterMilliseconds: 600)
+                first.unlock(after: search.hold)
                 lockForTheTest(second)
             }
             #expect(line.string("cause") == "deadlock", "\(line.text)")
@@ -121,12 +123,14 @@ extension MonitorTests {
 
         @Test func `a cycle with a timed wait is not a deadlock`() throws {
             let (first, second) = (RawMutex(), RawMutex())
-            let holder = Holder(of: second, milliseconds: 0, thenOf: first)
-            let line = try line {
+            let holder = Holder(of: second, thenOf: first)
+            let line = try line { search in
                 first.lock()
                 holder.begin()
                 _ = eventually { first.isWanted }
-                if timedLockForTheTest(second, milliseconds: 600) { second.unlock() }
+                repeat {
+                    if timedLockForTheTest(second, milliseconds: 600) { second.unlock() }
+                } while !search.isSampled
                 first.unlock()
             }
             #expect(line.string("cause") == "lock" && line.objects("lock_cycle").isEmpty, "\(line.text)")
@@ -135,9 +139,9 @@ extension MonitorTests {
 
         @Test func `a thread that waits for its own lock is reported as a deadlock with itself`() throws {
             let mutex = RawMutex()
-            let line = try line {
+            let line = try line { search in
                 mutex.lock()
-                mutex.unlock(afterMilliseconds: 400)
+                mutex.unlock(after: search.hold)
                 lockForTheTest(mutex)
             }
             #expect(line.string("cause") == "deadlock", "\(line.text)")
@@ -149,21 +153,23 @@ extension MonitorTests {
         @Test func `waiting for a lock of deadlocked threads is reported as a deadlock`() throws {
             let (first, second) = (RawMutex(), RawMutex())
             // Never released: the two threads are left behind.
-            let (one, two) = (
-                Holder(of: first, milliseconds: 0, thenOf: second), Holder(of: second, milliseconds: 0, thenOf: first)
-            )
+            let (one, two) = (Holder(of: first, thenOf: second), Holder(of: second, thenOf: first))
             // By now each holds its own lock.
             one.begin()
             two.begin()
             #expect(eventually { first.isWanted && second.isWanted })
-            let line = try line { _ = timedLockForTheTest(first, milliseconds: 500) }
+            let line = try line { search in
+                repeat { _ = timedLockForTheTest(first, milliseconds: 500) } while !search.isSampled
+            }
             #expect(line.string("cause") == "deadlock", "\(line.text)")
             #expect(line.object("lock_owner")["thread_id"] as? Int == Int(one.tid))
             #expect(Set(line.objects("lock_cycle").compactMap { $0["thread_id"] as? Int }) == [Int(one.tid), Int(two.tid)])
         }
 
         @Test func `a computing callback has the cause cpu`() throws {
-            let line = try line { computeForTheTest(milliseconds: 400) }
+            let line = try line { search in
+                repeat { computeForTheTest(milliseconds: 200) } while !search.isSampled
+            }
             #expect(line.number("cpu_ms") >= 380, "\(line.text)")
             // It may have waited for a processor even longer.
             let cause = line.number("cpu_ms") >= line.number("run_delay_ms") ? "cpu" : "runqueue"
@@ -172,7 +178,9 @@ extension MonitorTests {
         }
 
         @Test func `a sleeping callback has the cause syscall`() throws {
-            let line = try line { blockForTheTest(milliseconds: 400) }
+            let line = try line { search in
+                repeat { blockForTheTest(milliseconds: 200) } while !search.isSampled
+            }
             #expect(line.string("cause") == "syscall", "\(line.text)")
             #expect(["clock_nanosleep", "nanosleep"].contains(line.string("syscall")))
             #expect(line.number("blocked_ms") > line.number("duration_ms") * 0.8)
@@ -186,8 +194,11 @@ extension MonitorTests {
             var name = [CChar](repeating: 0, count: 64)
             readlink("/proc/self/fd/\(end)", &name, 63)
             let target = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            let line = try line {
-                DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(400)) { _ = write(begin, "x", 1) }
+            let line = try line { search in
+                DispatchQueue.global().async {
+                    search.hold()
+                    _ = write(begin, "x", 1)
+                }
                 var byte: UInt8 = 0
                 _ = read(end, &byte, 1)
             }
@@ -198,16 +209,23 @@ extension MonitorTests {
             #expect(line.string("message").contains("read of \(target)"), "\(line.string("message"))")
         }
 
-        @Test(arguments: [(450, 100, "lock"), (130, 500, "cpu")])
-        func `the longer of a lock wait and a computation is the cause`(locked: Int, computing: Int, cause: String) throws {
+        /// The one lasts several times as long as the other, whatever that took.
+        @Test(arguments: ["lock", "cpu"]) func `the longer of a lock wait and a computation is the cause`(cause: String) throws {
             let mutex = RawMutex()
-            let holder = Holder(of: mutex, milliseconds: locked)
-            let line = try line {
-                holder.begin()
+            let holder = Holder(of: mutex)
+            let line = try line { search in
+                let begin = MonotonicTime.now.nanoseconds
+                holder.begin { cause == "lock" ? search.hold() : blockForTheTest(milliseconds: 130) }
                 lockForTheTest(mutex)
-                computeForTheTest(milliseconds: computing)
+                let waited = MonotonicTime.now.nanoseconds - begin
+                if cause == "lock" {
+                    computeForTheTest(milliseconds: 40)
+                } else {
+                    let computing = Int(waited / 1_000_000) * 4
+                    repeat { computeForTheTest(milliseconds: computing) } while !search.isSampled
+                }
             }
-            #expect(line.number("cpu_ms") >= Double(computing) * 0.9, "\(line.text)")
+            #expect(line.number("cpu_ms") >= (cause == "lock" ? 36 : 460), "\(line.text)")
             // The owner is reported in either case, if it was seen: the wait may have ended before the first sample.
             if line.number("run_delay_ms") < 50 { #expect(line.string("cause") == cause, "\(line.text)") }
             if cause == "lock" {
@@ -217,15 +235,17 @@ extension MonitorTests {
 
         @Test func `sync onto a busy queue is reported with the thread that runs the queue`() throws {
             let queue = DispatchQueue(label: "busy")
-            let (running, begun) = (Atomically(), DispatchSemaphore(value: 0))
+            let (running, over) = (Atomically(), DispatchSemaphore(value: 0))
             queue.async {
                 running.set(gettid())
-                begun.wait()
-                usleep(450_000)
+                over.wait()
             }
             #expect(eventually { running.value != 0 })
-            let line = try line {
-                begun.signal()
+            let line = try line { search in
+                DispatchQueue.global().async {
+                    search.hold()
+                    over.signal()
+                }
                 queue.sync {}
             }
             #expect(line.string("cause") == "lock" && line.string("lock_kind") == "queue", "\(line.text)")
@@ -233,7 +253,10 @@ extension MonitorTests {
         }
 
         @Test func `waiting for a semaphore is reported without an owner`() throws {
-            let line = try line { _ = DispatchSemaphore(value: 0).wait(timeout: .now() + .milliseconds(400)) }
+            let line = try line { search in
+                let semaphore = DispatchSemaphore(value: 0)
+                repeat { _ = semaphore.wait(timeout: .now() + .milliseconds(200)) } while !search.isSampled
+            }
             #expect(line.string("cause") == "lock" && line.string("lock_kind") == "semaphore", "\(line.text)")
             #expect(line.object("lock_owner").isEmpty)
             #expect(line.string("message").contains(/, waiting in .+ for a semaphore/), "\(line.string("message"))")
@@ -241,9 +264,9 @@ extension MonitorTests {
 
         @Test func `joining a thread is reported with that thread as owner`() throws {
             let mutex = RawMutex()
-            let holder = Holder(of: mutex, milliseconds: 400)
-            let line = try line {
-                holder.begin()
+            let holder = Holder(of: mutex)
+            let line = try line { search in
+                holder.begin(search.hold)
                 holder.join()
             }
             #expect(line.string("cause") == "lock" && line.string("lock_kind") == "thread", "\(line.text)")
@@ -256,11 +279,11 @@ extension MonitorTests {
             let watched = try Watched(configuration)
             defer { watched.end() }
             let mutex = RawMutex()
-            let holder = Holder(of: mutex, milliseconds: 200)
+            let holder = Holder(of: mutex)
             let injected = Injected(on: watched.thread) { lockForTheTest(mutex) }
             // Held until the hang is reported, however late that is.
             #expect(eventually { watched.sink.records.count == 1 })
-            holder.begin()
+            holder.begin { usleep(200_000) }
             #expect(eventually { injected.isOver && watched.sink.records.count == 2 })
             for line in watched.sink.records {
                 #expect(line.string("cause") == "lock", "\(line.text)")

@@ -151,9 +151,18 @@ extension MonitorTests {
             let watched = try Watched()
             defer { watched.end() }
             let loop = watched.thread.loop
+            let block = Mutex(Duration.zero)
             let injected = Injected(on: watched.thread) {
-                loop.perform(after: .milliseconds(50)) { blockForTheTest(milliseconds: 300) }
-                loop.run(until: .now + .milliseconds(900))
+                let begin = MonotonicTime.now
+                loop.perform(after: .milliseconds(50)) {
+                    let begin = MonotonicTime.now
+                    blockForTheTest(milliseconds: 300)
+                    block.withLock { $0 = MonotonicTime.now - begin }
+                }
+                // Twice as long as the block, however long that takes.
+                repeat {
+                    loop.run(until: .now + .milliseconds(300))
+                } while block.withLock({ $0 == .zero || MonotonicTime.now - begin < $0 * 2 })
             }
             #expect(eventually { injected.isOver && watched.sink.records.count == 1 })
             #expect(!eventually(milliseconds: 400) { watched.sink.records.count > 1 })

@@ -20,8 +20,11 @@ final class RawMutex: @unchecked Sendable {
     func lock() { pthread_mutex_lock(raw) }
     func unlock() { pthread_mutex_unlock(raw) }
     /// Unlocks it in place of its owner, which glibc does not check: this ends a deadlock.
-    func unlock(afterMilliseconds milliseconds: Int) {
-        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { self.unlock() }
+    func unlock(after hold: @escaping @Sendable () -> Void) {
+        DispatchQueue.global().async {
+            hold()
+            self.unlock()
+        }
     }
     /// Whether a thread waits for it (glibc's word for that). Not for a robust one.
     var isWanted: Bool { raw.pointee.__data.__lock == 2 }
@@ -84,9 +87,8 @@ final class RawStream: @unchecked Sendable {
     } while time.tv_sec * 1000 + time.tv_nsec / 1_000_000 < end || number == 0
 }
 
-@inline(never) func holdForTheTest(milliseconds: Int, after begin: DispatchSemaphore) {
-    begin.wait()
-    usleep(UInt32(milliseconds) * 1000)
+@inline(never) func holdForTheTest(until end: DispatchSemaphore) {
+    end.wait()
 }
 
 func gettid() -> Int32 { ThreadIdentity.current.tid }
@@ -99,24 +101,37 @@ final class Atomically: Sendable {
     func set(_ value: Int32) { number.store(value, ordering: .releasing) }
 }
 
-/// A thread that holds a mutex from its creation until ``begin()`` and that long after it: what a test prepares in between may
-/// take its time.
+/// A thread that holds a lock from its creation until the end of what ``begin(_:)`` passes: what a test prepares before may take
+/// its time.
 final class Holder: Sendable {
-    private final class Start: Sendable {
-        let body: @Sendable () -> Void
-        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    private final class Hold: Sendable {
+        let lock: @Sendable () -> Void
+        let unlock: @Sendable () -> Void
+        let running = Atomically()
+        let end = DispatchSemaphore(value: 0)
+
+        init(_ lock: @escaping @Sendable () -> Void, _ unlock: @escaping @Sendable () -> Void) {
+            self.lock = lock
+            self.unlock = unlock
+        }
+
+        func run() {
+            _ = cll_thread_set_name(pthread_self(), "holder")
+            lock()
+            running.set(gettid())
+            holdForTheTest(until: end)
+            unlock()
+        }
     }
 
-    private let running = Atomically()
-    private let beginning = DispatchSemaphore(value: 0)
+    private let hold: Hold
     private let thread: pthread_t
 
-    var tid: Int32 { running.value }
+    var tid: Int32 { hold.running.value }
 
     /// - Parameter other: locked before the first one is released.
-    convenience init(of mutex: RawMutex, milliseconds: Int, thenOf other: RawMutex? = nil) {
+    convenience init(of mutex: RawMutex, thenOf other: RawMutex? = nil) {
         self.init(
-            milliseconds: milliseconds,
             locking: { mutex.lock() },
             unlocking: {
                 other?.lock()
@@ -126,32 +141,29 @@ final class Holder: Sendable {
         )
     }
 
-    init(milliseconds: Int, locking lock: @escaping @Sendable () -> Void, unlocking unlock: @escaping @Sendable () -> Void) {
-        let (running, beginning) = (running, beginning)
-        let start = Unmanaged.passRetained(
-            Start {
-                _ = cll_thread_set_name(pthread_self(), "holder")
-                lock()
-                running.set(gettid())
-                holdForTheTest(milliseconds: milliseconds, after: beginning)
-                unlock()
-            }
-        )
+    init(locking lock: @escaping @Sendable () -> Void, unlocking unlock: @escaping @Sendable () -> Void) {
+        hold = Hold(lock, unlock)
         var created = pthread_t()
         pthread_create(
             &created,
             nil,
             { argument in
-                Unmanaged<Start>.fromOpaque(argument!).takeRetainedValue().body()
+                Unmanaged<Hold>.fromOpaque(argument!).takeRetainedValue().run()
                 return nil
             },
-            start.toOpaque()
+            Unmanaged.passRetained(hold).toOpaque()
         )
         thread = created
-        while running.value == 0 { usleep(500) }
+        while hold.running.value == 0 { usleep(500) }
     }
 
-    /// The time starts now.
-    func begin() { beginning.signal() }
+    /// - Parameter body: it holds the lock until this ends, which runs on another thread.
+    func begin(_ body: @escaping @Sendable () -> Void = {}) {
+        DispatchQueue.global().async { [hold] in
+            body()
+            hold.end.signal()
+        }
+    }
+
     func join() { pthread_join(thread, nil) }
 }
