@@ -43,8 +43,13 @@ struct HandlerWaitTests {
     }
 
     /// As in servers whose handlers have their own event loop. A nested loop that lasts is followed until it ends.
-    @Test(arguments: [("one poll", 20, "inner"), ("set poll", 20, "inner"), ("set poll", 20, "outer"), ("set poll", 55, "inner")])
-    func `a wait while a connection is served belongs to a handler`(call: String, waits: Int, place: String) throws {
+    @Test func `a wait while a connection is served belongs to a handler`() async throws {
+        try await atOnce([
+            ("one poll", 20, "inner"), ("set poll", 20, "inner"), ("set poll", 20, "outer"), ("set poll", 55, "inner"),
+        ]) { try Self.expectService(call: $0, waits: $1, place: $2) }
+    }
+
+    private static func expectService(call: String, waits: Int, place: String) throws {
         let probe = try WatchedProbe("serves", call, "\(waits)", place)
         let changes: UInt64 = waits > 32 ? 1 : 0
         try probe.word("served")
@@ -96,10 +101,13 @@ struct HandlerWaitTests {
     }
 
     /// An instance only if the loop has lasted longer than a start (``StartTests``): 12 waits of 500 ms.
-    @Test(arguments: [
-        ("poll", "poll", 1), ("one poll", "set poll", 1), ("one poll", "epoll_wait", 500), ("set poll", "epoll_wait", 500),
-    ])
-    func `a loop that continues further out in the stack is followed`(start: String, later: String, milliseconds: Int) throws {
+    @Test func `a loop that continues further out in the stack is followed`() async throws {
+        try await atOnce([
+            ("poll", "poll", 1), ("one poll", "set poll", 1), ("one poll", "epoll_wait", 500), ("set poll", "epoll_wait", 500),
+        ]) { try Self.expectFurtherOut(start: $0, later: $1, milliseconds: $2) }
+    }
+
+    private static func expectFurtherOut(start: String, later: String, milliseconds: Int) throws {
         let first = later == "epoll_wait" ? "4" : "1"
         let probe = try WatchedProbe("other-loop", start, later, first, "\(milliseconds)")
         try probe.word("started")

@@ -7,8 +7,11 @@ internal import Testing
 @Suite("Starts whose waits look like a loop's")
 struct StartTests {
     /// As without the start.
-    @Test(arguments: ["one poll", "set poll", "set select"])
-    func `after a start's polls the first wait on an instance is published as a provisional claim`(start: String) throws {
+    @Test func `after a start's polls the first wait on an instance is published as a provisional claim`() async throws {
+        try await atOnce(["one poll", "set poll", "set select"]) { try Self.expectClaim(after: $0) }
+    }
+
+    private static func expectClaim(after start: String) throws {
         let probe = try WatchedProbe("other-loop", start, "epoll_wait")
         try probe.word("started")
         let polled = try probe.table.index(of: #require(probe.table.live.first))
@@ -103,8 +106,11 @@ struct StartTests {
     }
 
     /// The one further out in the stack, after 12 s.
-    @Test(arguments: ["inner", "outer"])
-    func `of two places at which a thread waits in turns one is the loop's after some seconds`(start: String) throws {
+    @Test func `of two places at which a thread waits in turns one is the loop's after some seconds`() async throws {
+        try await atOnce(["inner", "outer"]) { try Self.expectOuter(start: $0) }
+    }
+
+    private static func expectOuter(start: String) throws {
         let probe = try WatchedProbe("alternates", "set poll", start)
         try probe.word("started")
         let polled = try #require(probe.table.live.first)

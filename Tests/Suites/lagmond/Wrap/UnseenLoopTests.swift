@@ -39,10 +39,17 @@ struct UnseenLoopTests {
     }
 
     /// Its wait has no descriptor, so nothing that it does can be a stall.
-    @Test func `a program that waits for time alone is not reported as watched`() throws {
+    @Test func `a program that waits for time alone is not reported as watched`() async throws {
+        try await atOnce([true, false]) { try $0 ? Self.expectNoLoopInCommand() : Self.expectNoAttachedLoop() }
+    }
+
+    private static func expectNoLoopInCommand() throws {
         let run = try ProbeRun(ProbeRun.wrapper + [ProbeRun.probe, "places", "sleeps"])
         #expect(run.status == 0 && !run.errors.contains("watching "), "\(run.errors)")
         #expect(run.errors.contains("polls with timeout 0 and sleeps in between, is not watched"), "\(run.errors)")
+    }
+
+    private static func expectNoAttachedLoop() throws {
         let running = try RunningProbe([ProbeRun.probe, "places", "sleeps"])
         let watch = try RunningProbe([ProbeRun.lagmond, "attach", "--pid", "\(running.pid)", "--output", "/dev/null"])
         _ = try watch.complaint(containing: "nothing is watched so far")

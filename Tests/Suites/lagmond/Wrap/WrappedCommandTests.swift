@@ -179,8 +179,11 @@ struct WrappedCommandTests {
         #expect(run.status == 0 && names == ["LAGMONITOR_LOOP_TABLE"], "\(names)")
     }
 
-    @Test(arguments: [([], 0), (["--require-watch"], 69)] as [([String], Int32)])
-    func `a daemon that outlives the command is named`(options: [String], status: Int32) throws {
+    @Test func `a daemon that outlives the command is named`() async throws {
+        try await atOnce([([], 0), (["--require-watch"], 69)]) { try Self.expectDaemon(options: $0, status: $1) }
+    }
+
+    private static func expectDaemon(options: [String], status: Int32) throws {
         // Foundation waits until the started processes have closed all inherited descriptors.
         let script = "sleep 10 </dev/null >/dev/null 2>&1 & echo $!"
         let run = try ProbeRun([ProbeRun.lagmond, "run"] + options + ["--", "/bin/sh", "-c", script])
