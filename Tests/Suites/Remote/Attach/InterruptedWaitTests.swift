@@ -92,10 +92,12 @@ internal import Testing
             let events = try Self.withWaiter { pid in
                 var call = cll_thread_syscall()
                 try #require(cll_procfs_syscall(pid, pid, &call) == Int32(CLL_SYSCALL_BLOCKED))
+                let stops = clr_stops(pid)
                 let check = try #require(clr_iteration_check_begin(pid, pid, call.number, call.sp))
                 usleep(200_000)
                 var seen: UInt64 = 0
                 #expect(Int(clr_iteration_check_end(check, &seen)) == Int(CLR_ITERATION_SEEN))
+                #expect(clr_stops(pid) > stops)
             }
             #expect(events == 1)
         }

@@ -250,7 +250,7 @@ internal import Testing
         let tracer = try #require(clr_tracer_create())
         defer { clr_tracer_destroy(tracer) }
         var word: UInt64 = 0
-        #expect(cll_memory_read_present(pid, gap + 0x8000, &word, 8) == 0)
+        #expect(cll_memory_prepare() == 0 && cll_memory_read_present(pid, gap + 0x8000, &word, 8) == 0)
         let answer = Self.capture(pid, by: tracer) { snapshot in
             #expect(snapshot.stack_length > 0 && snapshot.stack_begin + snapshot.stack_length < gap + 0x8000)
         }
