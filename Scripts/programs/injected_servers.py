@@ -187,7 +187,6 @@ class Webfsd(Injected):
 
 class Ser2net(Injected):
     name = "ser2net"
-    no_action = "its wait is deeper in the stack than its handlers"
     needs = ("ser2net",)
     any_thread = True
 
