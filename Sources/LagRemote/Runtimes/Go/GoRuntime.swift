@@ -70,19 +70,12 @@ final class GoRuntime: LanguageRuntime {
                 // What has left the other stack may have its goroutine.
                 if let callee {
                     let left = Goroutine.copyNamed(inFrameBefore: callee, from: thread.registers.stackPointer, memory)
-                    copyBelow(record, of: left, memory)
+                    Goroutine.copyBelow(record, of: left, memory)
                 }
             }
             guard let next: UInt64 = memory.load(record), next != 0 else { return }
             (callee, record) = (record, next)
         }
-    }
-
-    /// A goroutine that was interrupted where it enters a function, such as a preempted one, has no record for it yet: the return
-    /// address is below the record of the caller.
-    private func copyBelow(_ record: UInt64, of goroutines: [Goroutine], _ memory: MemoryCopy) {
-        guard let left = goroutines.first(where: { $0.owns(record) && $0.canGoOn }), left.stackPointer < record else { return }
-        memory.prefetch(left.stackPointer, min(Int(clamping: record - left.stackPointer), Self.stackBytes))
     }
 
     /// A goroutine's stack, which is in the heap.

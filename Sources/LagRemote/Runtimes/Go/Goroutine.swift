@@ -139,6 +139,13 @@ struct Goroutine {
         return places.compactMap { memory.holds($0, bytes) ? Goroutine(memory, at: $0) : nil }
     }
 
+    /// A goroutine that was interrupted where it enters a function, such as a preempted one, has no record for it yet: the return
+    /// address is below the record of the caller.
+    static func copyBelow(_ record: UInt64, of goroutines: [Goroutine], _ memory: MemoryCopy) {
+        guard let left = goroutines.first(where: { $0.owns(record) && $0.canGoOn }), left.stackPointer < record else { return }
+        memory.prefetch(left.stackPointer, Int(min(record - left.stackPointer, Limit.stackBytes)))
+    }
+
     /// The part of its stack where it will continue.
     func copyStack(_ memory: MemoryCopy) { memory.prefetch(stackPointer, Int(min(usedBytes, Limit.stackBytes))) }
 

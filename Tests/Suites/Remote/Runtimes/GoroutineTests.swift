@@ -24,8 +24,12 @@ struct GoroutineTests {
                 memory.open(nil, within: 1_000_000_000)
                 memory.prefetch(begin, stack.count * 8)
                 let named = Goroutine.copyNamed(inFrameBefore: begin + 64 * 8, from: begin + 8 * 8, memory)
+                // It was preempted where it enters a function: the return address is below the caller's record.
+                let (stackPointer, record) = (goroutine + 1024, goroutine + 1536)
+                #expect(!memory.holds(stackPointer, 512))
+                Goroutine.copyBelow(record, of: named, memory)
                 memory.close(nil)
-                #expect(named.map(\.address) == [goroutine])
+                #expect(named.map(\.address) == [goroutine] && memory.holds(stackPointer, 512))
                 let found = Goroutine(memory, at: goroutine)
                 #expect(found?.canGoOn == true && found?.programCounter == 0x40_1000)
             }
