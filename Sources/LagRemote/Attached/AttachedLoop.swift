@@ -209,8 +209,8 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     package var quietWord: UInt64 { quiet.load(ordering: .relaxed) ? clb_beacon_word(beacon.raw) : .max }
 
     package func proof(at now: UInt64) -> LoopProof? {
-        guard !coverage.isBehind else { return nil }
-        guard coverage.isComplete(at: now) else { return LoopProof(isLoop: false, isWorkPending: false) }
+        guard let isComplete = coverage.isComplete(at: now) else { return nil }
+        guard isComplete else { return LoopProof(isLoop: false, isWorkPending: false) }
         return examiner.proof(
             limit: limit,
             at: now,

@@ -16,33 +16,25 @@ final class TurnCoverage: Sendable {
     private let unprovedNanoseconds = Atomic<UInt64>(0)
     private let askedNanoseconds = Atomic<UInt64>(0)
 
-    /// - Parameter isComplete: whether it was watched for iterations, or slept, all the time since the previous sample. Nil: not
-    ///   known, because it could not be stopped. If another of our threads had stopped it for its stack, other samples prove it.
-    func record(_ isComplete: Bool?, at now: UInt64) {
-        if isComplete != true { unprovedNanoseconds.store(now, ordering: .relaxed) }
-        guard let isComplete else { return }
-        if !isComplete { gapNanoseconds.store(now, ordering: .relaxed) }
-        sampledNanoseconds.store(now, ordering: .releasing)
-    }
-
     /// The time, in nanoseconds, of the last sample before which the loop may have iterated unseen; 0: there is none.
     var lastGap: UInt64 { unprovedNanoseconds.load(ordering: .relaxed) }
 
     /// Whether proofs are requested, so that watching for iterations is worth its cost for the thread.
     var isWanted: Bool { askedNanoseconds.load(ordering: .relaxed) != 0 }
 
-    /// Whether there was no sample at all since the last call of ``isComplete(at:)``: their thread had no processor. Then nothing
-    /// is known now, and a later call covers that time as well.
-    var isBehind: Bool {
-        let before = askedNanoseconds.load(ordering: .relaxed)
-        return before != 0 && sampledNanoseconds.load(ordering: .acquiring) <= before
-            && unprovedNanoseconds.load(ordering: .relaxed) <= before
-    }
-
     /// Whether no iteration can have been missed between the last call and the last sample, which is later.
-    func isComplete(at now: UInt64) -> Bool {
+    /// - Returns: nil: not known now, because there was no sample at all since the last call: their thread had no processor. A
+    ///   later call covers that time as well.
+    func isComplete(at now: UInt64) -> Bool? {
+        guard !isBehind else { return nil }
         let before = askedNanoseconds.exchange(now, ordering: .relaxed)
         let isSampled = sampledNanoseconds.load(ordering: .acquiring) > before
         return before != 0 && isSampled && gapNanoseconds.load(ordering: .relaxed) <= before
+    }
+
+    private var isBehind: Bool {
+        let before = askedNanoseconds.load(ordering: .relaxed)
+        return before != 0 && sampledNanoseconds.load(ordering: .acquiring) <= before
+            && unprovedNanoseconds.load(ordering: .relaxed) <= before
     }
 }

@@ -65,8 +65,9 @@ struct HangMeter: Sendable {
     /// Whether an action was taken for the current callback.
     var isHandled = false
 
-    /// Whether its last reading proves that it is a loop, as an action requires.
-    var isProved: Bool { last?.isLoop == true }
+    /// Whether an action is due for a hang of this duration: once per callback, and only if the last reading proves that it is a
+    /// loop.
+    func isDue(after duration: Duration) -> Bool { hung >= duration && !isHandled && last?.isLoop == true }
 
     init(longestGap: Duration) { self.longestGap = longestGap }
 

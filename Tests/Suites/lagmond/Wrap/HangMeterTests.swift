@@ -71,9 +71,13 @@ struct HangMeterTests {
     @Test func `an action has to wait for a poll that finds something out`() {
         var meter = HangMeter(longestGap: .milliseconds(200))
         for time in 0...5 { meter.add(Self.reading(UInt64(time) * 100)) }
-        #expect(meter.isProved)
+        #expect(meter.isDue(after: .milliseconds(500)) && !meter.isDue(after: .milliseconds(501)))
         meter.add(Self.reading(600, loop: nil, pending: nil))
-        #expect(!meter.isProved && meter.hung == .milliseconds(500))
+        #expect(!meter.isDue(after: .milliseconds(500)) && meter.hung == .milliseconds(500))
+        meter.add(Self.reading(700))
+        #expect(meter.isDue(after: .milliseconds(500)))
+        meter.isHandled = true
+        #expect(!meter.isDue(after: .milliseconds(500)))
     }
 
     @Test func `a thread that is not proved to be a loop does not hang`() {
