@@ -16,6 +16,15 @@ final class TurnCoverage: Sendable {
     private let unprovedNanoseconds = Atomic<UInt64>(0)
     private let askedNanoseconds = Atomic<UInt64>(0)
 
+    /// - Parameter isComplete: whether it was watched for iterations, or slept, all the time since the previous sample. Nil: not
+    ///   known, because it could not be stopped. If another of our threads had stopped it for its stack, other samples prove it.
+    func record(_ isComplete: Bool?, at now: UInt64) {
+        if isComplete != true { unprovedNanoseconds.store(now, ordering: .relaxed) }
+        guard let isComplete else { return }
+        if !isComplete { gapNanoseconds.store(now, ordering: .relaxed) }
+        sampledNanoseconds.store(now, ordering: .releasing)
+    }
+
     /// The time, in nanoseconds, of the last sample before which the loop may have iterated unseen; 0: there is none.
     var lastGap: UInt64 { unprovedNanoseconds.load(ordering: .relaxed) }
 
