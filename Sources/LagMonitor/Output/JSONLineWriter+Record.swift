@@ -45,7 +45,7 @@ extension JSONLineWriter {
     mutating func write(_ notice: Notice, context: ProcessContext, caps: StringCaps) {
         let event = notice.event
         beginObject()
-        for field in FieldTable.fields(of: event) where field.isKept(at: caps.priority, in: event) {
+        for field in FieldTable.notice where field.isKept(at: caps.priority, in: event) {
             guard let value = field.value(of: notice, context) else { continue }
             key(field.name)
             write(value, maxBytes: caps[field.cap])

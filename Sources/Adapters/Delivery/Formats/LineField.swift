@@ -32,7 +32,7 @@ struct LineField {
 
     /// The same for a notice; the fields that identify the stalls and their time come last.
     static func all(of notice: Notice, _ caps: StringCaps, _ context: ProcessContext) -> [LineField] {
-        let fields = FieldTable.fields(of: notice.event).filter {
+        let fields = FieldTable.notice.filter {
             $0.formats.contains(.fields)
                 && (caps.priority > .always || $0.priority == .always || $0.field == .droppedTotal)
         }

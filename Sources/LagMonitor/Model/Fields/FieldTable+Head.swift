@@ -19,10 +19,10 @@ extension FieldTable {
         .field(.phase, "phase", .oneOf(\.phase), required: .stall, keep: .always)
             .means("begin: it is in progress. end: it is over. abandoned: the process died or stopped during it."),
         .field(.severity, "severity", .oneOf(\.severity), required: .aboutStalls, keep: .always, in: .metadata)
-            .andNotice { _ in .text(StallRecord.Severity.warning.rawValue) }
+            .andNotice { $0.loss == nil ? .text(StallRecord.Severity.warning.rawValue) : nil }
             .means("A severity of syslog (RFC 5424)."),
         .field(.message, "message", .text(\.message), required: .aboutStalls, cap: .message, keep: .always, in: [])
-            .andNotice { .text($0.message) }
+            .andNotice { $0.loss == nil ? .text($0.message) : nil }
             .means("One human-readable line."),
         .field(.kind, "kind", .oneOf(\.kind), required: .stall, keep: .essential)
             .means("The rule that found it; of several, the one whose times the record has."),

@@ -28,15 +28,12 @@ extension FieldTable {
 
 // The content of notices about one event, or about several; nil in other notices.
 extension Notice {
-    /// `dropped_total`.
     var droppedTotal: UInt64? { if case .dropped(_, _, let total) = content { total } else { nil } }
-    /// `suppressed_total`.
     var suppressedTotal: UInt64? { if case .suppressed(_, let total) = content { total } else { nil } }
 
     /// `fingerprints`: nil if the line contains its only fingerprint.
     fileprivate var unnamedFingerprints: UInt64? { suppression.flatMap { $0.fingerprint == nil ? $0.fingerprints : nil } }
 
-    /// `seen_total`.
     fileprivate var seenTotal: UInt64? { recurrence?.seenTotal }
 
     // Nanoseconds since 1970.

@@ -67,7 +67,6 @@ extension FieldTable {
 }
 
 extension StallRecord {
-    /// `workers_total`.
     package var workersTotal: UInt64 { UInt64(workers.reduce(0) { $0 + $1.threadIDs.count }) }
 
     /// `frames_total`. Inlined frames are not on the stack.

@@ -1,6 +1,8 @@
-/// A member of a line of schema `lagmonitor.stall.v1`, in the order of a stall's line. Its definition is in ``FieldTable``.
+/// A member of a line of schema `lagmonitor.stall.v1`, in the order of the line. Its definition is in ``FieldTable``.
 package enum StallField: UInt8, CaseIterable, Sendable {
     case schema, time, id, event, phase, severity, message, kind, foundBy, fingerprint, stackHash
+    // Only in notices.
+    case dropped, reason, fingerprints, suppressed, firstTime, lastTime, longest, total, count, window, seenTotal
     case duration, durationMinimum, durationMaximum, excluded, threshold
     case mono, bootID, pid, threadID, threadName, processName, hostName, serviceName, serviceVersion
     case podNamespace, podName, podContainer, podNode, containerID, labels
@@ -13,8 +15,6 @@ package enum StallField: UInt8, CaseIterable, Sendable {
     case capture, captureError, framePointerRecovered, unwindEnd
     case samples, samplesMatched, samplesShare, workersTotal, workers, culprit, culpritConfidence
     case sequence, droppedTotal, suppressedTotal, late, framesTotal, frames, sampleTree
-    // Fields of notices.
-    case dropped, reason, fingerprints, suppressed, firstTime, lastTime, longest, total, count, window, seenTotal
 
     package var definition: FieldDefinition { FieldTable.all[Int(rawValue)] }
     package var name: String { "\(definition.name)" }

@@ -9,8 +9,8 @@ enum FieldDocument {
             row("\($0.name)", $0.content, alwaysIn: events($0.required), "\($0.documentation)")
         }
         let nested = [
-            ("frames[]", NestedField.frame), ("lock_owner", NestedField.thread), ("workers[]", NestedField.workerGroup),
-            ("sample_tree[]", NestedField.sampleNode),
+            ("request", NestedField.request), ("task", NestedField.task), ("lock_owner", NestedField.thread),
+            ("workers[]", NestedField.workerGroup), ("frames[]", NestedField.frame), ("sample_tree[]", NestedField.sampleNode),
         ].flatMap { place, members in
             members.map {
                 row("\(place).\($0.name)", $0.content, alwaysIn: $0.isRequired ? "its object" : "", "\($0.documentation)")

@@ -1,13 +1,7 @@
 // A stall in detail: everything in its line, from its own script element, which is parsed on demand.
 
-// Members that have their own place; the others are listed unchanged.
-const placed = new Set(['schema', 'event', 'message', 'time', 'id', 'phase', 'severity', 'kind', 'found_by', 'fingerprint', 'duration_ms',
-  'duration_min_ms', 'duration_max_ms', 'excluded_ms', 'threshold_ms', 'cause', 'cpu_ms', 'run_delay_ms', 'throttled_ms', 'blocked_ms',
-  'pending', 'pending_ms', 'system_ms',
-  'minor_faults', 'major_faults', 'gc', 'syscall', 'syscall_fd', 'syscall_target', 'wchan', 'lock_kind', 'lock_address', 'lock_owner', 'lock_readers', 'lock_cycle',
-  'lock_chain', 'culprit', 'culprit_confidence', 'samples', 'samples_matched', 'samples_share', 'frames', 'frames_total', 'sample_tree',
-  'workers', 'workers_total', 'host_name', 'process_name', 'pid', 'thread_id', 'thread_name', 'service_name', 'service_version', 'loop',
-  'activity', 'mode', 'incident', 'capture', 'capture_error', 'unwind_end', 'request', 'requests_open', 'trace_id', 'span_id', 'task', 'state']);
+// Members that every line has, with the same value.
+const inEveryLine = ['schema', 'event'];
 
 function setUpDetail() {
   let shown = -1;
@@ -27,12 +21,15 @@ function setUpDetail() {
 }
 
 function showStall(panel, text) {
-  let stall = {};
+  let line = {};
   try {
-    stall = JSON.parse(text);
+    line = JSON.parse(text);
   } catch (error) {
-    stall = { message: 'This line cannot be shown in detail: ' + error.message };
+    line = { message: 'This line cannot be shown in detail: ' + error.message };
   }
+  // Records which members have their own place; the others are listed unchanged.
+  const placed = new Set(inEveryLine);
+  const stall = new Proxy(line, { get: (members, name) => { placed.add(name); return members[name]; } });
   const link = make('a', { id: 'detail-link', href: '#' + linkOf({ group: -1, process: '', detail: state.detail }), title: 'Link to this page with this stall open' }, 'Link');
   const close = make('button', { type: 'button', class: 'close', id: 'detail-close', 'aria-label': 'Close the detail', onclick: () => choose({ detail: -1 }) }, '✕');
   panel.append(make('div', { class: 'head' }, make('h2', { id: 'detail-title', class: 'text' }, visible(stall.message ?? 'A stall')), link, close));
@@ -46,6 +43,7 @@ function showStall(panel, text) {
   showWorkers(panel, stall);
   showTree(panel, stall);
   showPlace(panel, stall);
+  showRecord(panel, stall, () => Object.entries(line).filter(([name]) => !placed.has(name)));
   panel.append(make('details', {}, make('summary', {}, 'The original line'), make('pre', { class: 'raw' }, visible(text.trim(), 70000))));
 }
 
@@ -242,13 +240,17 @@ function showPlace(panel, stall) {
     ['Process', (stall.process_name ?? '') + '[' + (stall.pid ?? '?') + ']'], ['Thread', threadName(stall)],
     ['Loop', stall.loop], ['Activity', stall.activity && String(stall.activity).replaceAll('_', ' ')], ['Mode', stall.mode],
   ]);
+}
+
+/** What identifies the record, and the members that no other part of the panel has read. */
+function showRecord(panel, stall, rest) {
   panel.append(make('h3', {}, 'Record'));
-  const rest = Object.entries(stall).filter(([name]) => !placed.has(name));
+  const { kind, found_by: rules } = stall;
   fields(panel, [
-    ['Fingerprint', stall.fingerprint], ['Id', stall.id], ['Incident', stall.incident], ['Found by', list(stall.found_by).join(', ') || stall.kind], ['Severity', stall.severity],
+    ['Fingerprint', stall.fingerprint], ['Id', stall.id], ['Incident', stall.incident], ['Found by', list(rules).join(', ') || kind], ['Severity', stall.severity],
     ['Duration known', isNumber(stall.duration_min_ms) ? 'between ' + duration(stall.duration_min_ms) + ' and ' + duration(stall.duration_max_ms ?? stall.duration_ms) : null],
     ['Not counted', isNumber(stall.excluded_ms) && stall.excluded_ms > 0 ? duration(stall.excluded_ms) + ' in which the process could not run' : null],
     ['Stack taken by', stall.capture], ['Stack error', stall.capture_error], ['Stack ends early', stall.unwind_end],
-    ...rest.map(([name, value]) => [name, typeof value === 'object' ? JSON.stringify(value) : value]),
+    ...rest().map(([name, value]) => [name, typeof value === 'object' ? JSON.stringify(value) : value]),
   ]);
 }

@@ -26,8 +26,8 @@ function setUpFlame() {
   section.append(flame.crumbs, flame.box, make('div', { class: 'under' }, flame.facts, legend));
   flame.search.addEventListener('input', () => { search(); drawFlame(); });
   flame.box.addEventListener('keydown', moveInFlame);
-  flame.box.addEventListener('mouseover', (event) => tellFrame(event.target.node));
-  flame.box.addEventListener('focusin', (event) => tellFrame(event.target.node));
+  flame.box.addEventListener('mouseover', (event) => describeFrame(event.target.node));
+  flame.box.addEventListener('focusin', (event) => describeFrame(event.target.node));
   let shown = null;
   views.push(() => {
     const chosen = state.group + ' ' + state.process;
@@ -169,7 +169,7 @@ function frameButton(node, kind, width) {
 
 const foldText = (node) => '⋯ ' + node.callers.length + (flame.inverted ? ' more callers' : ' callers common to all below');
 
-function tellFrame(node) {
+function describeFrame(node) {
   if (!node) return;
   const [name, module] = data.frames[node.frame];
   const own = node.own > 0 ? ' · itself ' + duration(node.own) : '';

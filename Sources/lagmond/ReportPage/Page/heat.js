@@ -60,7 +60,7 @@ function setUpHeat() {
   heat.rows = most - heat.least + 1;
   heat.svg.addEventListener('keydown', moveInHeat);
   heat.svg.addEventListener('pointerdown', beginBox);
-  heat.svg.addEventListener('pointermove', (event) => tellCell(cellAt(event)));
+  heat.svg.addEventListener('pointermove', (event) => describeCell(cellAt(event)));
   views.push(drawHeat);
   onResize(drawHeat);
 }
@@ -137,7 +137,7 @@ function cellAt(event) {
   return { column: within(column, 0, data.heat.columns - 1), row: within(row, heat.least, heat.least + heat.rows - 1) };
 }
 
-function tellCell({ column, row }) {
+function describeCell({ column, row }) {
   const sum = heat.sums.get(column + ',' + row);
   const what = sum ? stalls(sum.count) + ', ' + duration(sum.ms) : 'none';
   heat.facts.textContent = clock(columnTime(column)).slice(0, 19) + ' · ' + rowsText(row, row) + ': ' + what;
@@ -174,7 +174,7 @@ function moveInHeat(event) {
       column: Math.min(data.heat.columns - 1, Math.max(0, cursor.column + columns)),
       row: Math.min(heat.least + heat.rows - 1, Math.max(heat.least, cursor.row + rows)),
     };
-    tellCell(heat.cursor);
+    describeCell(heat.cursor);
     drawHeat();
   } else if (event.key === 'Enter' || event.key === ' ') {
     choose({ box: boxOf(cursor, cursor) });

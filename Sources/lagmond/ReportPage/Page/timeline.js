@@ -94,7 +94,7 @@ function drawTimeline() {
       x: place, y: rows.get(mark.lane) * step + label + 4, width: Math.max(2.5, x(mark.time + mark.ms) - place), height: 14, rx: 1,
     });
     bar.addEventListener('click', () => pickMark(mark));
-    bar.addEventListener('mouseover', () => tellMark(mark));
+    bar.addEventListener('mouseover', () => describeMark(mark));
     if (isCurrent) later.push(bar);
     else svg.append(bar);
     if (!isDim) timeline.shown.push({ mark, bar });
@@ -134,7 +134,7 @@ function drawShades(svg, x, rows, step, label, from, to) {
   }
 }
 
-function tellMark(mark) {
+function describeMark(mark) {
   const phase = phases[mark.phase] ? ', ' + phases[mark.phase] : '';
   const length = (mark.phase === 0 ? '' : 'at least ') + duration(mark.ms);
   const rest = mark.detail < 0 ? ' (no detail kept: click for its group)' : '';
@@ -159,5 +159,5 @@ function moveInTimeline(event) {
   shown[timeline.cursor]?.bar.classList.remove('current');
   timeline.cursor = Math.min(shown.length - 1, Math.max(0, timeline.cursor + step));
   shown[timeline.cursor].bar.classList.add('current');
-  tellMark(shown[timeline.cursor].mark);
+  describeMark(shown[timeline.cursor].mark);
 }

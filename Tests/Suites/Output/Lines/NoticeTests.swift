@@ -73,10 +73,10 @@ import Testing
             try text(recurrence) == """
                 {"schema":"lagmonitor.stall.v1","time":"2024-02-29T23:59:59.123456789Z","event":"recurring",\
                 "severity":"warning","message":"the same stall 3 times within 10 min, most recently: main was stalled for 212 ms in Shop.render",\
-                "fingerprint":"v1:0123456789abcdef","count":3,"window_s":600.000,"first_time":"2024-02-29T23:59:58.123456789Z",\
-                "last_time":"2024-02-29T23:59:59.123456789Z","total_ms":641.880,"seen_total":7,"culprit":"Shop.render",\
+                "fingerprint":"v1:0123456789abcdef","first_time":"2024-02-29T23:59:58.123456789Z",\
+                "last_time":"2024-02-29T23:59:59.123456789Z","total_ms":641.880,"count":3,"window_s":600.000,"seen_total":7,\
                 "mono_us":5000,"boot_id":"00112233445566778899aabbccddeeff","pid":4242,"process_name":"shop",\
-                "host_name":"host-1"}
+                "host_name":"host-1","culprit":"Shop.render"}
 
                 """
         )

@@ -1,5 +1,6 @@
 import Foundation
 import LagOutput
+import TestSupport
 import Testing
 
 /// The schema describes exactly what the writer writes.
@@ -19,16 +20,23 @@ struct SchemaTests {
         return found
     }
 
-    @Test func `the table of fields contains every field`() throws {
+    @Test func `the document of the record contains the table of fields`() throws {
         let (status, data) = try output(of: "lagmond", ["schema", "--markdown"])
         #expect(status == 0)
-        // The first column of each row.
-        let names = Set(
-            String(decoding: data, as: UTF8.self).split(separator: "\n").compactMap { row -> Substring? in
-                row.hasPrefix("| `") ? row.dropFirst(3).prefix { $0 != "`" } : nil
-            }
-        )
-        for field in StallField.allCases { #expect(names.contains(Substring(field.name)), "\(field)") }
+        let table = String(decoding: data, as: UTF8.self)
+        for field in StallField.allCases { #expect(table.contains("\n| `\(field.name)` |"), "\(field)") }
+        let file = Repository.root.appendingPathComponent("docs/record.md")
+        let document = try String(contentsOf: file, encoding: .utf8)
+        let isContained = document.contains("<!-- lagmond schema --markdown -->\n" + table + "<!-- end -->\n")
+        #expect(isContained, "put what `lagmond schema --markdown` prints between the marks of docs/record.md")
+    }
+
+    /// The page shows the members of a line: one that is misspelt there would be shown as one without a place.
+    @Test func `the page of the report reads only members of the table`() throws {
+        let file = Repository.root.appendingPathComponent("Sources/lagmond/ReportPage/Page/detail.js")
+        let script = try String(contentsOf: file, encoding: .utf8)
+        let read = Set(script.matches(of: /\bstall\.([a-z_]+)/).map { String($0.1) })
+        #expect(read.count > 50 && read.subtracting(StallField.allCases.map(\.name)).isEmpty)
     }
 
     @Test func `lines with hostile values are valid`() throws {
