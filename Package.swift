@@ -188,7 +188,6 @@ let package = Package(
         support("TestSupport", ["LagMonitor"]),
         support("StallFixtures", [], [withoutFramePointer]),
         support("CountingMalloc"),  // Replaces malloc: only for AllocationProbe.
-        probe("CaptureProbe", monitor + ["StallFixtures"]),
         probe("MonitorProbe", remote + ["LagMonitorConcurrency", "LagMonitorOTLP", "LagSymbols", "StallFixtures"]),
         probe("AllocationProbe", cEdge + ["LagMonitor", "LagCapture", "LagDiagnosis", "CountingMalloc"]),
         // Two programs, because each runs the main queue in its own way: MainActorProbe's main is asynchronous.
@@ -205,7 +204,7 @@ let package = Package(
 
         // One suite per layer, in folders by topic.
         suite("LagRunLoopTests", "RunLoop", cEdge + ["LagRunLoop", "LagActivity", "MonitorProbe"]),
-        suite("LagCaptureTests", "Capture", cEdge + ["CLibunwind", "LagCapture", "CaptureProbe"]),
+        suite("LagCaptureTests", "Capture", cEdge + ["CLibunwind", "LagCapture", "MonitorProbe"]),
         suite("LagDetectionTests", "Detection", cEdge + ["LagDetection", "LagActivity", "LagCapture", "StallFixtures"]),
         suite("LagDiagnosisTests", "Diagnosis", ["LagDiagnosis", "LagSymbols", "StallFixtures"]),
         // `make test` runs one test of it last: it checks every line that the programs wrote against the schema.

@@ -1,3 +1,4 @@
+internal import CLagBeacon
 import Glibc
 import LagMonitor
 import Synchronization

@@ -29,6 +29,7 @@ import TestSupport
         case "main-loop": Checks.end { MainLoopProbe.run() }
         case "threads": Checks.end { ThreadsProbe.run() }
         case "descriptors": Checks.end { DescriptorsProbe.run() }
+        case "capture": return try CaptureScenarios.run(CommandLine.arguments.dropFirst(2).first ?? "")
         case "published": return try Published.run(arguments: Array(CommandLine.arguments.dropFirst(2)))
         case "lines": return try Lines.write(arguments: Array(CommandLine.arguments.dropFirst(2)))
         default: fail("no such check")

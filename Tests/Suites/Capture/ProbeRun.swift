@@ -12,8 +12,8 @@ struct ProbeRun {
     init(_ scenario: String) throws {
         let directory = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
         let process = Process()
-        process.executableURL = directory.appendingPathComponent("CaptureProbe")
-        process.arguments = [scenario]
+        process.executableURL = directory.appendingPathComponent("MonitorProbe")
+        process.arguments = ["capture", scenario]
         process.currentDirectoryURL = FileManager.default.temporaryDirectory
         let output = Pipe()
         process.standardOutput = output

@@ -23,13 +23,13 @@ enum Scenario {
     ) throws {
         let capture = try ThreadCapture()
         SignalCapture.install()
-        let frames = CaptureProbe.prepare(capture)
+        let frames = CaptureScenarios.prepare(capture)
         let thread = StalledThread(stackBytes: stackBytes) { thread in
             thread.verdict.store(body(thread), ordering: .relaxed)
         }
-        CaptureProbe.capture(thread, with: capture, into: frames, sleeping: sleeping)
+        CaptureScenarios.capture(thread, with: capture, into: frames, sleeping: sleeping)
         letGo()
-        CaptureProbe.finish(thread)
+        CaptureScenarios.finish(thread)
         SignalCapture.remove()
     }
 

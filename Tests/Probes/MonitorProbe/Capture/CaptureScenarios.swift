@@ -7,19 +7,17 @@ internal import LagModel
 import StallFixtures
 import Synchronization
 
-/// `CaptureProbe SCENARIO`: brings a thread into a known stall, captures it, and prints the result, one fact a line: `method=…`,
+/// `MonitorProbe capture SCENARIO`: brings a thread into a known stall, captures it, and prints the result, one fact a line: `method=…`,
 /// `failure=…`, `end=…`, `recovered=…`, `frame=NAME` (leaf first), `undisturbed=yes|no`.
 ///
 /// A separate process for each scenario: a hang or a crash is then a result, not the end of the test run.
-@main
-struct CaptureProbe {
-    static func main() throws {
+enum CaptureScenarios {
+    static func run(_ name: String) throws {
         fixture_unbuffer_stdout()
         // The thread that started this process may block nearly every signal, as Dispatch's workers do.
         var none = sigset_t()
         sigemptyset(&none)
         pthread_sigmask(SIG_SETMASK, &none, nil)
-        let name = CommandLine.arguments.dropFirst().first ?? ""
         guard let scenario = Scenario.all[name] else {
             print("no scenario '\(name)'; there are: \(Scenario.all.keys.sorted().joined(separator: " "))")
             exit(64)

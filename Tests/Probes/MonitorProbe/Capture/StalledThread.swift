@@ -63,10 +63,10 @@ final class StalledThread: Sendable {
     func waitUntilStalled(sleeping: Bool) {
         while !ready.load(ordering: .acquiring) { usleep(100) }
         usleep(20_000)
-        var looks = 0
-        while looks < 2000, let state = ThreadState(tid: target.tid), state.isRunnable == sleeping {
+        var polls = 0
+        while polls < 2000, let state = ThreadState(tid: target.tid), state.isRunnable == sleeping {
             usleep(500)
-            looks += 1
+            polls += 1
         }
     }
 

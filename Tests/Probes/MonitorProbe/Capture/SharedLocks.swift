@@ -28,7 +28,7 @@ struct Worker {
     init(on queue: DispatchQueue, flags: DispatchWorkItemFlags = []) {
         let running = Gate()
         queue.async(flags: flags) {
-            running.value = CaptureProbe.gettid()
+            running.value = CaptureScenarios.gettid()
             while true { poll(nil, 0, -1) }
         }
         while running.value == 0 { usleep(1000) }

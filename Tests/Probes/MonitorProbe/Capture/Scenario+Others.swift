@@ -58,7 +58,7 @@ extension Scenario {
             let withdrawn = cll_signal_withdraw()
             print("timed-out=\(taken == CLL_SIGNAL_PENDING && withdrawn == CLL_SIGNAL_TIMED_OUT ? "yes" : "no")")
             SignalCapture.remove()
-            CaptureProbe.finish(thread)
+            CaptureScenarios.finish(thread)
         },
         // The kernel has no memory to store the sender of a signal: it is delivered nevertheless, and must not be taken for a
         // foreign signal.
@@ -74,7 +74,7 @@ extension Scenario {
             let outcome = capture.capture(thread.target, earlier: nil, into: FrameBuffer(capacity: 16))
             print("failure=\(outcome.failure?.rawValue ?? "none")")
             SignalCapture.remove()
-            CaptureProbe.finish(thread)
+            CaptureScenarios.finish(thread)
         },
         // The answer comes long after the wait for it: the request remains valid meanwhile.
         "late-answer": {
@@ -95,7 +95,7 @@ extension Scenario {
                     clb_now_ns() + 5_000_000
                 )
                 print("owed=\(asked == CLL_SIGNAL_PENDING && cll_signal_has_answer() == 0 ? "yes" : "no")")
-                CaptureProbe.finish(thread)
+                CaptureScenarios.finish(thread)
                 return cll_signal_withdraw()
             }
             let isInside = snapshot.stack_begin >= target.stackLow && snapshot.stack_begin < target.stackHigh

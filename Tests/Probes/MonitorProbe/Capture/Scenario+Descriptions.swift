@@ -98,7 +98,7 @@ extension Scenario {
                 call.number = Int64(number)
                 call.arguments = (UInt64.max, 8, 8, .max, 8, .max)
                 var wait = cll_wait()
-                cll_wait_describe(getpid(), CaptureProbe.gettid(), &call, &wait)
+                cll_wait_describe(getpid(), CaptureScenarios.gettid(), &call, &wait)
                 if wait.target_length > 0 || wait.address_length > 0 { print("reported=\(number)") }
             }
             print("alive=yes")

@@ -37,7 +37,7 @@ extension Scenario {
                 queue.sync {}
             }
             queue.async {
-                tid.value = CaptureProbe.gettid()
+                tid.value = CaptureScenarios.gettid()
                 usleep(50_000)
                 mutex.lock()
             }
