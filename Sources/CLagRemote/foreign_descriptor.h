@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cll_procfs_text.h"
+#include "stable_hash.h"
 
 #ifndef SYS_pidfd_getfd
 #define SYS_pidfd_getfd 438
@@ -26,10 +27,7 @@ static inline ssize_t clr_link(pid_t pid, int descriptor, char link[LINK_BYTES])
 
 // The identity of what a descriptor refers to; 0: none.
 static inline uint64_t clr_identity(const char *link, ssize_t length) {
-    if (length < 0) return 0;
-    uint64_t sum = 0xcbf29ce484222325;
-    for (ssize_t index = 0; index < length; index++) sum = (sum ^ (uint8_t)link[index]) * 0x100000001b3;
-    return sum | 1;
+    return length < 0 ? 0 : clr_stable_hash(link, (size_t)length);
 }
 
 static inline int clr_begins(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }

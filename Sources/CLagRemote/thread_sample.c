@@ -3,6 +3,7 @@
 
 #include "cll_memory.h"
 #include "cll_procfs_text.h"
+#include "stable_hash.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -89,8 +90,5 @@ clr_wait_results clr_results_of_wait(const cll_thread_syscall *call) {
 uint64_t clr_read_results(pid_t pid, clr_wait_results results) {
     char bytes[1024];
     size_t length = cll_memory_read(pid, results.address, bytes, results.length);
-    if (length == 0) return 0;
-    uint64_t sum = 0xcbf29ce484222325;
-    for (size_t index = 0; index < length; index++) sum = (sum ^ (uint8_t)bytes[index]) * 0x100000001b3;
-    return sum | 1;
+    return length == 0 ? 0 : clr_stable_hash(bytes, length);
 }

@@ -79,7 +79,7 @@
         private static func text(_ value: String?) -> Logger.MetadataValue? { value.map { .string(PlainText.sanitized($0)) } }
 
         private static func hex(_ value: UInt64?) -> Logger.MetadataValue? {
-            value.map { .string("0x" + String($0, radix: 16)) }
+            value.map { .string(Hexadecimal.address($0)) }
         }
 
         /// With three fractional digits, as in the line.

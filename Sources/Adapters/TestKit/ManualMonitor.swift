@@ -127,8 +127,7 @@ final class ManualMonitor: Sendable {
 
     /// Lets time pass. The watchdog scans whenever its plan requires it.
     func advance(by nanoseconds: UInt64) {
-        let (sum, isTooLate) = clock.now.addingReportingOverflow(nanoseconds)
-        let end = isTooLate ? .max - 1 : sum
+        let end = min(clock.now.saturatingSum(nanoseconds), .max - 1)
         state.withLock { state in
             while state.steps.deadline <= end {
                 clock.set(state.steps.deadline)

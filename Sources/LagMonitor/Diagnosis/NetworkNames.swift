@@ -35,11 +35,8 @@ package enum NetworkNames {
             if !isInColumn { column += 1 }
             isInColumn = true
             guard column == wanted else { continue }
-            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return false }
-            let (product, overflow) = number.multipliedReportingOverflow(by: 10)
-            let (sum, carry) = product.addingReportingOverflow(UInt64(byte - UInt8(ascii: "0")))
-            guard !overflow, !carry else { return false }
-            number = sum
+            guard let longer = Decimal.append(byte, to: number) else { return false }
+            number = longer
         }
         return column == wanted && number == inode
     }

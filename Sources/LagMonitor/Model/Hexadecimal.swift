@@ -21,6 +21,14 @@ package enum Hexadecimal {
         return String(decoding: text, as: UTF8.self)
     }
 
+    /// `0x` and the number, without leading zeros.
+    package static func address(_ number: UInt64) -> String { "0x" + String(number, radix: 16) }
+
+    /// The number after `0x`; nil for other text, and for 2^64 or more.
+    package static func address(_ text: String) -> UInt64? {
+        text.hasPrefix("0x") ? UInt64(text.dropFirst(2), radix: 16) : nil
+    }
+
     /// Sixteen digits.
     package static func text(_ number: UInt64) -> String {
         text((0..<8).map { (index: UInt64) -> UInt8 in UInt8(truncatingIfNeeded: number >> (56 - 8 * index)) })
@@ -29,6 +37,16 @@ package enum Hexadecimal {
     /// The digit of a value below 16.
     package static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    }
+
+    /// Whether these are digits of the lower case only, that many.
+    package static func isText(_ bytes: some Sequence<UInt8>, of count: ClosedRange<Int>) -> Bool {
+        var found = 0
+        for byte in bytes {
+            guard value(byte) != nil, !(UInt8(ascii: "A")...UInt8(ascii: "F")).contains(byte) else { return false }
+            found += 1
+        }
+        return count.contains(found)
     }
 
     /// The value of a digit, either case.

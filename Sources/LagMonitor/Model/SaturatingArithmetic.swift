@@ -6,6 +6,9 @@ extension FixedWidthInteger where Self: UnsignedInteger {
         return overflow ? .max : sum
     }
 
+    /// Adds; `.max` if the sum does not fit.
+    @inlinable package mutating func addSaturated(_ other: Self) { self = saturatingSum(other) }
+
     /// The product, or `.max` if it does not fit.
     @inlinable package func saturatingProduct(_ other: Self) -> Self {
         let (product, overflow) = multipliedReportingOverflow(by: other)

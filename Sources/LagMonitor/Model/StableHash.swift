@@ -14,6 +14,13 @@ package struct StableHash: Sendable {
     /// A whole word in one step, for tables in memory.
     package mutating func combine(word: UInt64) { value = (value ^ word) &* 0x0000_0100_0000_01b3 }
 
+    /// The same for words that differ only in their high bits, such as addresses: these also reach the low bits.
+    package mutating func combine(folding word: UInt64) {
+        let high = value >> 29
+        combine(word: word)
+        value ^= high
+    }
+
     package mutating func combine(_ bytes: some Sequence<UInt8>) { for byte in bytes { combine(byte) } }
 
     /// The text and an end mark that no name contains, so that `ab`, `c` differs from `a`, `bc`.

@@ -163,8 +163,7 @@ public final class RunLoopTimer: Sendable {
         // A tolerance above half the interval would cost fire points, so at most half is used (as in CFRunLoopTimerSetTolerance).
         let most = interval == nil ? UInt64.max : intervalNanoseconds / 2
         let tolerance = min(toleranceNanoseconds.load(ordering: .acquiring), most)
-        let (sum, overflow) = nextFire.addingReportingOverflow(tolerance)
-        return overflow ? .max : sum
+        return nextFire.saturatingSum(tolerance)
     }
 
     var belongsToTicker: Bool { if case .ticker = purpose { true } else { false } }

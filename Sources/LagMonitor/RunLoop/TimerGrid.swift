@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// The grid on which a repeating timer fires: its first fire point plus whole multiples of the interval. Pure.
 enum TimerGrid {
     /// The first point of the grid after `now`; never the point that has just been served.
@@ -11,8 +13,6 @@ enum TimerGrid {
     /// - Returns: nanoseconds; `UInt64.max` if it is beyond the clock's range.
     static func next(afterServing served: UInt64, interval: UInt64, now: UInt64) -> UInt64 {
         let missed = now > served ? (now - served) / interval : 0
-        let (offset, tooFar) = interval.multipliedReportingOverflow(by: missed + 1)
-        let (next, beyond) = served.addingReportingOverflow(offset)
-        return tooFar || beyond ? .max : next
+        return served.saturatingSum(interval.saturatingProduct(missed + 1))
     }
 }

@@ -21,13 +21,13 @@ struct ContentCheck {
             }
         case .stallID: expect(span, "a UUID of version 7, in lower case", Self.isStallID)
         case .fingerprint:
-            expect(span, "v1: and 16 hex digits") { $0.hasPrefix("v1:") && Self.isHex($0.utf8.dropFirst(3), 16...16) }
-        case .stackHash: expect(span, "16 hex digits in lower case") { Self.isHex($0.utf8, 16...16) }
-        case .traceID: expect(span, "32 hex digits in lower case") { Self.isHex($0.utf8, 32...32) }
-        case .bootID: expect(span, "32 hex digits in lower case") { Self.isHex($0.utf8, 32...32) }
+            expect(span, "v1: and 16 hex digits") { $0.hasPrefix("v1:") && Hexadecimal.isText($0.utf8.dropFirst(3), of: 16...16) }
+        case .stackHash: expect(span, "16 hex digits in lower case") { Hexadecimal.isText($0.utf8, of: 16...16) }
+        case .traceID: expect(span, "32 hex digits in lower case") { Hexadecimal.isText($0.utf8, of: 32...32) }
+        case .bootID: expect(span, "32 hex digits in lower case") { Hexadecimal.isText($0.utf8, of: 32...32) }
         case .address:
             expect(span, "0x and 1 to 16 hex digits in lower case") {
-                $0.hasPrefix("0x") && Self.isHex($0.utf8.dropFirst(2), 1...16)
+                $0.hasPrefix("0x") && Hexadecimal.isText($0.utf8.dropFirst(2), of: 1...16)
             }
         case .milliseconds, .seconds: isDecimal(span) ? nil : wrong(span, "a number with a fraction, 0 or more")
         case .share:
@@ -160,21 +160,12 @@ struct ContentCheck {
         span.kind == .number ? Int64(String(decoding: bytes(span), as: UTF8.self)) : nil
     }
 
-    private static func isHex(_ digits: some Sequence<UInt8>, _ count: ClosedRange<Int>) -> Bool {
-        var found = 0
-        for digit in digits {
-            guard Hexadecimal.value(digit) != nil, !(UInt8(ascii: "A")...UInt8(ascii: "F")).contains(digit) else {
-                return false
-            }
-            found += 1
-        }
-        return count.contains(found)
-    }
-
     /// RFC 9562: 8-4-4-4-12 hex digits, version 7, variant 0b10.
     private static func isStallID(_ text: String) -> Bool {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
-        guard parts.map(\.utf8.count) == [8, 4, 4, 4, 12], parts.allSatisfy({ isHex($0.utf8, 4...12) }) else { return false }
+        guard parts.map(\.utf8.count) == [8, 4, 4, 4, 12], parts.allSatisfy({ Hexadecimal.isText($0.utf8, of: 4...12) }) else {
+            return false
+        }
         return parts[2].first == "7" && "89ab".contains(parts[3].first ?? "0")
     }
 }

@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// The values of JSON numbers with already checked grammar.
 package enum JSONNumber {
     private static let nanosecondsPerMillisecond: UInt64 = 1_000_000
@@ -39,12 +41,8 @@ package enum JSONNumber {
         guard !text.isEmpty else { return nil }
         var number: UInt64 = 0
         for byte in text {
-            let digit = UInt64(byte &- UInt8(ascii: "0"))
-            guard digit < 10 else { return nil }
-            let (shifted, isTooMuch) = number.multipliedReportingOverflow(by: 10)
-            let (sum, isTooMuchStill) = shifted.addingReportingOverflow(digit)
-            guard !isTooMuch, !isTooMuchStill else { return nil }
-            number = sum
+            guard let longer = Decimal.append(byte, to: number) else { return nil }
+            number = longer
         }
         return number
     }

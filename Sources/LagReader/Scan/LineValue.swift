@@ -27,10 +27,7 @@ package struct LineValue {
     package var threadID: Int32? { integer.flatMap(Int32.init(exactly:)) }
 
     /// `0x` and hex digits.
-    var address: UInt64? {
-        guard let text, text.hasPrefix("0x") else { return nil }
-        return UInt64(text.dropFirst(2), radix: 16)
-    }
+    var address: UInt64? { text.flatMap { Hexadecimal.address($0) } }
 
     /// An array's elements, converted by `read`; elements of another type are omitted.
     package func elements<Element>(_ read: (LineValue) -> Element?) -> [Element] {

@@ -25,15 +25,12 @@ struct SentryImage: Equatable {
     static func all(of frames: [StallRecord.Frame]) -> [SentryImage] {
         var images: [SentryImage] = []
         for frame in frames {
-            guard let buildID = frame.buildID, isHex(buildID), let offset = frame.offset, offset <= frame.pc else { continue }
+            guard let buildID = frame.buildID, Hexadecimal.isText(buildID.utf8, of: 1...StringCaps.buildID),
+                let offset = frame.offset, offset <= frame.pc
+            else { continue }
             let image = SentryImage(buildID: buildID, file: frame.module, address: frame.pc - offset)
             if !images.contains(image) { images.append(image) }
         }
         return images
-    }
-
-    private static func isHex(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.count <= StringCaps.buildID
-            && text.utf8.allSatisfy { ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x61 && $0 <= 0x66) }
     }
 }

@@ -49,12 +49,9 @@ enum KernelFile {
         var value: UInt64 = 0
         var index = start
         while index < text.count {
-            let digit = text[index] &- UInt8(ascii: "0")
-            guard digit < 10 else { break }
-            let (product, overflow) = value.multipliedReportingOverflow(by: 10)
-            let (sum, carry) = product.addingReportingOverflow(UInt64(digit))
-            guard !overflow, !carry else { return nil }
-            value = sum
+            guard text[index] &- UInt8(ascii: "0") < 10 else { break }
+            guard let longer = Decimal.append(text[index], to: value) else { return nil }
+            value = longer
             index += 1
         }
         return index > start ? value : nil

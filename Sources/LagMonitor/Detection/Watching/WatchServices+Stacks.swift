@@ -19,7 +19,7 @@ extension WatchServices {
     /// the frames in ``scratch``. Some 1 µs per frame.
     func key(of outcome: CaptureOutcome) -> UInt64 {
         findFunctions(of: outcome.stored)
-        var key: UInt64 =
+        let state: UInt64 =
             switch outcome.state {
             case .unknown: 0
             case .running: 1
@@ -28,16 +28,17 @@ extension WatchServices {
             case .faulting: 4
             case .asleep: 5
             }
+        var key = StableHash(variant: state)
         var previous: UInt64 = 0
         var index = 0
         while index < min(outcome.stored, Self.framesOfKey) {
             let function = function(at: index)
-            // FNV-1a by words, with the high bits folded in; a recursion counts once.
-            if function != previous { key = (key ^ function) &* 0x0000_0100_0000_01b3 ^ key >> 29 }
+            // A recursion counts once.
+            if function != previous { key.combine(folding: function) }
             previous = function
             index += 1
         }
-        return key
+        return key.value
     }
 
     /// Identifies the functions of the frames in ``scratch``: those that make a key, and the outermost ones.

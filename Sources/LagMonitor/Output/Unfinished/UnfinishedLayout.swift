@@ -98,7 +98,5 @@ enum UnfinishedLayout {
 
     private static func number(_ value: UInt64) -> [UInt8] { withUnsafeBytes(of: value.littleEndian) { Array($0) } }
 
-    private static func number(_ bytes: [UInt8], at offset: Int) -> UInt64 {
-        bytes[offset..<(offset + 8)].reversed().reduce(0) { $0 << 8 | UInt64($1) }
-    }
+    private static func number(_ bytes: [UInt8], at offset: Int) -> UInt64 { LittleEndianBytes(bytes).u64(offset) }
 }

@@ -29,9 +29,10 @@ struct V8Function {
     var check: UInt64? {
         guard let name = heap.field(shared, heap.layout.sharedName), let script = heap.field(shared, heap.layout.sharedScript)
         else { return nil }
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for word in [name, script] { hash = (hash ^ word) &* 0x0000_0100_0000_01b3 ^ word >> 29 }
-        return hash | 1
+        var hash = StableHash()
+        hash.combine(folding: name)
+        hash.combine(folding: script)
+        return hash.value | 1
     }
 
     /// Whether it is a builtin of V8: instead of bytecode it has a number.

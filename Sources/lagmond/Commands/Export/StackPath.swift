@@ -96,8 +96,8 @@ struct ExportFrame: Hashable {
     init(name: String) { self.name = Self.sanitized(name) }
 
     init(_ frame: StallRecord.Frame) {
-        let place = frame.offset.map { "\(frame.module?.split(separator: "/").last ?? "?")+\(Self.hex($0))" }
-        let address = frame.pc == 0 ? "?" : Self.hex(frame.pc)
+        let place = frame.offset.map { "\(frame.module?.split(separator: "/").last ?? "?")+\(Hexadecimal.address($0))" }
+        let address = frame.pc == 0 ? "?" : Hexadecimal.address(frame.pc)
         name = Self.sanitized(frame.symbol.flatMap { $0.isEmpty ? nil : $0 } ?? place ?? address)
         function = frame.function
         module = frame.module
@@ -112,8 +112,6 @@ struct ExportFrame: Hashable {
 
     /// Frames with the same identity are merged, whatever process they were in.
     var identity: String { "\(name)\u{1}\(buildID ?? "")\u{1}\(module ?? "")\u{1}\(file ?? "")\u{1}\(line ?? 0)" }
-
-    private static func hex(_ number: UInt64) -> String { "0x" + String(number, radix: 16) }
 
     /// Without the separators of text formats: `;`, `->`, line ends.
     static func sanitized(_ name: String) -> String {

@@ -50,7 +50,7 @@ struct StallLine {
                 value: value,
                 buildID: text.string(text.member("build_id", of: value)),
                 module: text.string(text.member("module", of: value)),
-                offset: text.string(text.member("offset", of: value)).flatMap(hex),
+                offset: text.string(text.member("offset", of: value)).flatMap { Hexadecimal.address($0) },
                 members: text.names(of: value),
                 hasPlace: text.member("file", of: value) != nil || isInlined || followsInlined,
                 symbol: symbol,
@@ -65,8 +65,4 @@ struct StallLine {
 
     /// The functions that a signal handler returns to: x86-64 (glibc) and aarch64 (the kernel's image).
     private static let signalReturns: Set<String> = ["__restore_rt", "__kernel_rt_sigreturn"]
-
-    private static func hex(_ text: String) -> UInt64? {
-        text.hasPrefix("0x") ? UInt64(text.dropFirst(2), radix: 16) : nil
-    }
 }
