@@ -8,7 +8,7 @@ import os
 import sys
 
 from profilers import profilers
-from session import LEAD_SECONDS, Tally, judge, run_program, share
+from session import LEAD_SECONDS, Tally, compare_stalls, run_program, share
 from watch import Watch
 
 LANGUAGES = ("python",)
@@ -25,16 +25,16 @@ class Score:
     line: int = 0
     stops: list = dataclasses.field(default_factory=list)
     # The last reason for a missing stack; and the functions that were named instead of the true one.
-    trouble: str = ""
+    reason: str = ""
     details: list = dataclasses.field(default_factory=list)
 
 
-def hold(scenario, frames, trouble, score):
+def hold(scenario, frames, reason, score):
     """Compares the innermost function of the program's own file with the truth. A method may be named without its class."""
     frame = next(((function, line) for function, file, line in frames if os.path.basename(file) == scenario.file), None)
     if frame is None:
-        score.trouble = trouble
-        score.details.append(f"{scenario.name}: nothing ({trouble})")
+        score.reason = reason
+        score.details.append(f"{scenario.name}: nothing ({reason})")
         return
     score.named += 1
     names = {*scenario.functions, *(function.rpartition(".")[2] for function in scenario.functions)}
@@ -71,11 +71,11 @@ def observe(lagmond, language, interpreter, scenario, rounds, folder, tools, sco
             score.stalls += 1
             score.stops += [length for holder, length in stops if holder == name]
             if name in dumps:
-                frames, trouble, _ = dumps[name]
-                hold(scenario, frames, trouble, score)
-    # lagmond is judged by the culprit of its record, as in `perform`.
+                frames, reason, _ = dumps[name]
+                hold(scenario, frames, reason, score)
+    # lagmond is compared by the culprit of its record, as in `perform`.
     tally, own = Tally(), scores["lagmond"]
-    judge(language, scenario, covered, records, tally)
+    compare_stalls(language, scenario, covered, records, tally)
     own.named, own.function, own.line = own.named + tally.named, own.function + tally.function, own.line + tally.line
     own.details += [f"{scenario.name}: {detail}" for detail in tally.details]
     if os.environ.get("DETAILS") == "all" or not scenario.is_unseen:
@@ -89,11 +89,11 @@ def report(interpreter, name, score, needs):
     stops = sorted(score.stops)
     p50, p99 = (f"{stops[min(len(stops) - 1, int(len(stops) * part))]:.0f}" if stops else "-" for part in (0.5, 0.99))
     held = f"{sum(stops) / score.stalls:.0f}" if score.stalls else "-"
-    trouble = f' error="{score.trouble}"' if score.trouble and not score.named else ""
+    reason = f' error="{score.reason}"' if score.reason and not score.named else ""
     print(
         f"compare {interpreter.name} {name} stalls={score.stalls} named={share(score.named, score.stalls)} "
         f"function={share(score.function, score.stalls)} line={share(score.line, score.stalls)} "
-        f"stops={len(stops)} stop_us_p50={p50} stop_us_p99={p99} held_us={held} needs={needs}{trouble}",
+        f"stops={len(stops)} stop_us_p50={p50} stop_us_p99={p99} held_us={held} needs={needs}{reason}",
         flush=True,
     )
 

@@ -74,8 +74,8 @@ class Running:
             frames = self.tool.frames(texts[0], process)
         except (ValueError, KeyError, TypeError):
             frames = []
-        trouble = "" if frames else f"exit {self.process.returncode} {' '.join(texts[1].split())[:200]}"
-        return frames, trouble
+        reason = "" if frames else f"exit {self.process.returncode} {' '.join(texts[1].split())[:200]}"
+        return frames, reason
 
 
 @functools.cache
@@ -89,11 +89,11 @@ def profilers():
     ):
         try:
             asked = subprocess.run([TOOLS / program, "--version"], capture_output=True, text=True)
-            trouble = asked.stderr.strip() if asked.returncode else None
+            reason = asked.stderr.strip() if asked.returncode else None
         except OSError as error:
-            trouble = error.strerror
-        if trouble is None:
+            reason = error.strerror
+        if reason is None:
             found.append(Profiler(f"{program}-{asked.stdout.split()[-1]}{way}", [str(TOOLS / program), *options], frames))
         else:
-            print(f"compare {program}{way} LEFT OUT: not available from PyPI, or does not run here: {trouble}", flush=True)
+            print(f"compare {program}{way} LEFT OUT: not available from PyPI, or does not run here: {reason}", flush=True)
     return found

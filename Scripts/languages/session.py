@@ -83,7 +83,7 @@ def run_program(lagmond, language, interpreter, scenario, rounds, way, folder, t
     return stalls, [record for record in records if record.get("event") == "stall" and record.get("phase") == "end"], said
 
 
-def judge(language, scenario, stalls, records, tally):
+def compare_stalls(language, scenario, stalls, records, tally):
     """Compares each stall with the record that covers most of it."""
     symbols = language.symbols(scenario)
     for begin, end in stalls:
@@ -109,7 +109,7 @@ def judge(language, scenario, stalls, records, tally):
         elif culprit is not None:
             tally.wrong += 1
             tally.details.append(f"culprit {culprit} ({record['capture']} {record.get('capture_error')}, {record['cause']})")
-        judge_owner(language, scenario, record, tally)
+        compare_owner(language, scenario, record, tally)
         frame = next((frame for frame in record["frames"] if frame.get("symbol") in symbols), None)
         if frame and frame.get("line") in scenario.lines and frame.get("language") == language.name:
             tally.line += 1
@@ -122,7 +122,7 @@ def judge(language, scenario, stalls, records, tally):
                 tally.details.append(f"frame {frame.get('symbol')}:{frame.get('line')}")
 
 
-def judge_owner(language, scenario, record, tally):
+def compare_owner(language, scenario, record, tally):
     """Checks whether the record names the lock holder's function. Without a wait for the interpreter's lock, a record must not name a holder."""
     frames = record.get("lock_owner", {}).get("frames", [])
     own = [frame["symbol"] for frame in frames if frame.get("language") == language.name and frame.get("symbol", "").endswith(f"({scenario.file})")]
@@ -177,7 +177,7 @@ def perform(runs, lagmond, language, interpreter, rounds, folder):
         stalls, records, said = run.result
         if len(stalls) < rounds:
             run.tally.details.append(f"{len(stalls)} of {rounds} stalls occurred: {said.strip()[-300:]}")
-        judge(language, run.scenario, stalls, records, run.tally)
+        compare_stalls(language, run.scenario, stalls, records, run.tally)
         stops = STOPS.search(said)
         if stops:
             run.tally.stops[run.is_busy].append((int(stops.group(1)), int(stops.group(3))))

@@ -27,7 +27,7 @@ class Result:
     notes: list = dataclasses.field(default_factory=list)
     failed_tries: int = 0
 
-    def judge(self, tries, harm="", lost=0, note=""):
+    def add(self, tries, harm="", lost=0, note=""):
         """Adds `tries` tries, with at most one harmful one, and `lost` lost stalls."""
         self.tries += tries
         self.harmed += bool(harm)

@@ -16,7 +16,7 @@ def run_hosted(storm, kind, stalls, before=None):
     outcome = storm.run(storm.watched(lines, storm.host(kind, stalls, truth)), place, before)
     found, torn = parsed(lines.read_bytes() if lines.exists() else b"")
     harm = difference(bare, outcome) or (f"{torn} torn lines" if torn else "")
-    result.judge(stalls, harm, lost_unseen(true_stalls(truth), stalls_in(found), outcome))
+    result.add(stalls, harm, lost_unseen(true_stalls(truth), stalls_in(found), outcome))
     return result
 
 

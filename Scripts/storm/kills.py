@@ -33,12 +33,12 @@ def kill_host(storm):
             try:
                 outcome = storm.wait(process, place, 15)
             except subprocess.TimeoutExpired:
-                result.judge(1, "lagmond hangs after its program was killed")
+                result.add(1, "lagmond hangs after its program was killed")
                 continue
         found, torn = parsed(lines.read_bytes() if lines.exists() else b"")
         harm = "" if outcome.status in (-signal.SIGKILL, 128 + signal.SIGKILL, 0) else f"lagmond exits with {outcome.status}: {outcome.messages[-200:]}"
         over = [stall for stall in true_stalls(truth) if sum(stall) < killed - GRACE]
-        result.judge(1, harm or outcome.crash() or (f"{torn} torn lines" if torn else ""), lost_unseen(over, stalls_in(found), outcome))
+        result.add(1, harm or outcome.crash() or (f"{torn} torn lines" if torn else ""), lost_unseen(over, stalls_in(found), outcome))
     return result
 
 
@@ -62,7 +62,7 @@ def kill_wrapper(storm):
             except Exception as failure:
                 harm = f"without lagmond: {failure}"
         _, torn = parsed(lines.read_bytes() if lines.exists() else b"", allow_torn_end=True)
-        result.judge(1, harm or (f"{torn} torn lines" if torn else ""))
+        result.add(1, harm or (f"{torn} torn lines" if torn else ""))
     return result
 
 
@@ -95,7 +95,7 @@ def kill_attacher(storm):
             except subprocess.TimeoutExpired:
                 harm = "the program hangs after lagmond beside it was killed"
         _, torn = parsed((beside / "lines").read_bytes() if (beside / "lines").exists() else b"", allow_torn_end=True)
-        result.judge(1, harm or (f"{torn} torn lines" if torn else ""))
+        result.add(1, harm or (f"{torn} torn lines" if torn else ""))
     return result
 
 

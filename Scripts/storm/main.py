@@ -37,7 +37,7 @@ def make(name, storm):
         return os.environ.get("ALL") != "1"
     except (Failure, OSError, subprocess.SubprocessError, KeyError, ValueError) as failure:
         result = Result()
-        result.judge(1, f"{type(failure).__name__}: {failure}")
+        result.add(1, f"{type(failure).__name__}: {failure}")
     print(result.line(name, time.monotonic() - begun), flush=True)
     for note in result.notes[:10]:
         say(f"  {name}: {note}")

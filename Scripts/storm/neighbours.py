@@ -26,12 +26,12 @@ def lines_in(path):
     return stalls_in(found), torn
 
 
-def judged(bare, outcome, truth, lines, tries, harm=""):
+def compared(bare, outcome, truth, lines, tries, harm=""):
     """The requirement of every attack here: no visible effect, and each stall that the program logged has a record or a count."""
     result = Result()
     found, torn = lines_in(lines)
     harm = harm or difference(bare, outcome) or (f"{torn} torn lines" if torn else "")
-    result.judge(tries, harm, lost_unseen(true_stalls(truth), found, outcome))
+    result.add(tries, harm, lost_unseen(true_stalls(truth), found, outcome))
     return result
 
 
@@ -50,12 +50,12 @@ def sibling(writes):
         script.write_text(SIBLING.format(host=" ".join(storm.host("sleep", stalls, truth)), writes=writes))
         outcome = storm.run(storm.watched(lines, ["/usr/bin/python3", str(script)]), place)
         if writes == "waker":
-            return judged(bare, outcome, truth, lines, stalls)
+            return compared(bare, outcome, truth, lines, stalls)
         # lagmond may stop watching a process whose slots are overwritten, but the host and lagmond must continue.
         result = Result()
         found, torn = lines_in(lines)
         crowd = f"{len(outcome.messages)} bytes of messages" if len(outcome.messages) > 32_000 else ""
-        result.judge(stalls, difference(bare, outcome) or (f"{torn} torn lines" if torn else "") or crowd)
+        result.add(stalls, difference(bare, outcome) or (f"{torn} torn lines" if torn else "") or crowd)
         result.notes.append(f"{len(found)} stalls in records, {len(true_stalls(truth))} true stalls")
         return result
 
@@ -115,7 +115,7 @@ def served(storm, clients):
         for thread in threads:
             thread.join()
     outcome.seconds = time.monotonic() - begun
-    return judged(bare, outcome, truth, lines, stalls, f"lagmond used {memory} MB" if memory > 400 else "")
+    return compared(bare, outcome, truth, lines, stalls, f"lagmond used {memory} MB" if memory > 400 else "")
 
 
 def connected(port):
@@ -187,7 +187,7 @@ def planted_link(storm):
         command = [storm.lagmond, "run", "--config", str(storm.config), "--", *storm.host("sleep", stalls)]
         outcome = storm.run(command, place)
         was_followed = secret.exists() if target == "missing" else secret.read_text() != "kept\n"
-        result.judge(1, difference(bare, outcome) or ("the link was followed" if was_followed else ""))
+        result.add(1, difference(bare, outcome) or ("the link was followed" if was_followed else ""))
     return result
 
 
@@ -208,7 +208,7 @@ def hostile_names(storm):
     control = re.compile(rb"[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xaa-\xae]")
     # No control characters may be in the JSON or in the messages; JSON's escapes are ASCII.
     harm = f"control characters: {control.findall(written)[:5]}" if control.search(written) else ""
-    return judged(bare, outcome, place / "truth", lines, stalls, harm)
+    return compared(bare, outcome, place / "truth", lines, stalls, harm)
 
 
 # MARK: Missing system features
@@ -224,7 +224,7 @@ def without_proc(storm):
     place = storm.place("no-proc")
     outcome = storm.run([*hide, *storm.watched(place / "lines", storm.host("sleep", stalls))], place)
     result = Result()
-    result.judge(stalls, difference(bare, outcome) or ("" if "not watched" in outcome.messages else "no message that the program is not watched"))
+    result.add(stalls, difference(bare, outcome) or ("" if "not watched" in outcome.messages else "no message that the program is not watched"))
     return result
 
 
@@ -244,7 +244,7 @@ def init_process(storm):
 
     bare = storm.bare(storm.host("sleep", stalls))
     outcome = storm.run([*inside, *storm.watched(lines, with_orphans(storm.host("sleep", stalls, truth)))], place)
-    result = judged(bare, outcome, truth, lines, stalls)
+    result = compared(bare, outcome, truth, lines, stalls)
     place = storm.place("asked")
     with storm.start([*inside, *storm.watched(place / "lines", ["sleep", "60"])], place) as process:
         child = wait_until("the program starts", lambda: pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split())[0]
@@ -255,7 +255,7 @@ def init_process(storm):
             harm = ""
         except subprocess.TimeoutExpired:
             harm = "SIGTERM to process 1 does not end its command"
-    result.judge(1, harm)
+    result.add(1, harm)
     return result
 
 
@@ -295,7 +295,7 @@ def filtered(storm):
         place = storm.place(f"filter-{name}")
         truth, lines = place / "truth", place / "lines"
         outcome = storm.run(storm.watched(lines, storm.host("sleep", stalls, truth)), place, denying(calls))
-        part = judged(bare, outcome, truth, lines, stalls)
+        part = compared(bare, outcome, truth, lines, stalls)
         # From outside, lagmond recognises a loop only some time after its first iterations.
         if "watched from outside" in outcome.messages:
             found = lines_in(lines)[0]

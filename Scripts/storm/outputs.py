@@ -50,7 +50,7 @@ def under_fault(storm, place, output, begin, end, arrived, options=(), user=None
     if outcome.count("stalls") == 0 and not harm:
         harm = f"nothing was watched: {outcome.messages[-300:]}"
     note = f"{missing} of {stalls} stalls did not arrive, {counted} were counted" if missing > 0 else ""
-    result.judge(stalls, harm, max(0, missing - counted), note)
+    result.add(stalls, harm, max(0, missing - counted), note)
     return result
 
 
@@ -148,7 +148,7 @@ def read_only_mount(storm):
     missing = unmatched(true_stalls(truth), found)
     result = Result()
     harm = difference(bare, outcome) or (f"{torn} torn lines" if torn else "") or ("" if found else "no line after the file system became writable again")
-    result.judge(stalls, harm, max(0, missing - outcome.without_line()), f"{missing} of {stalls} stalls did not arrive")
+    result.add(stalls, harm, max(0, missing - outcome.without_line()), f"{missing} of {stalls} stalls did not arrive")
     return result
 
 
@@ -258,7 +258,7 @@ def receiver(fault):
         finally:
             collector.close()
         if most[0] > 500_000:
-            result.judge(0, f"lagmond uses {most[0]} kB of memory")
+            result.add(0, f"lagmond uses {most[0]} kB of memory")
         return result
 
     return attack
@@ -294,7 +294,7 @@ def spool(storm):
         late = [record for record in collector.records() if any(item["key"] == "lagmonitor.late" for item in record["attributes"])]
         times = [int(record["timeUnixNano"]) for record in late]
         if not kept or not late or times != sorted(times):
-            result.judge(1, lost=1, note=f"{kept} files kept, {len(late)} late lines, {before} before, in order: {times == sorted(times)}")
+            result.add(1, lost=1, note=f"{kept} files kept, {len(late)} late lines, {before} before, in order: {times == sorted(times)}")
         return result
     finally:
         collector.close()

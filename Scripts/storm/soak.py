@@ -80,7 +80,7 @@ def soak(storm):
     counted = sum(outcome.count(name) for name in ("reported", "dropped", "suppressed", "dismissed"))
     short = max(0, happened - counted)
     unseen = int(waited / (STALL_MS - INTERVAL_MS * TIMEOUTS))
-    result.judge(
+    result.add(
         stalls, harm, max(0, short - unseen),
         f"{short} stalls not counted, {waited:.0f} ms waiting for a processor, memory {memory * 3600:.0f} kB an hour, {samples[-1] if samples else 'no samples'} at the end, {happened / max(1, times[-1] if times else 1):.0f} stalls a second",
     )

@@ -52,7 +52,7 @@ def reused_pid(storm):
         found, torn = native(lines)
         if any(begin >= born for begin, _ in found.values()):
             harm = harm or "lagmond reported a stall of the new process"
-        result.judge(1, harm or (f"{torn} torn lines" if torn else ""))
+        result.add(1, harm or (f"{torn} torn lines" if torn else ""))
     return result
 
 
@@ -71,7 +71,7 @@ def time_namespace(storm):
     truth, lines = place / "truth", place / "lines"
     outcome = storm.run([*ahead, *storm.watched(lines, storm.host("sleep", stalls, truth))], place)
     found, torn = native(lines)
-    result.judge(stalls, difference(bare, outcome) or (f"{torn} torn lines" if torn else ""), lost_unseen(true_stalls(truth), found, outcome))
+    result.add(stalls, difference(bare, outcome) or (f"{torn} torn lines" if torn else ""), lost_unseen(true_stalls(truth), found, outcome))
 
     place, beside = storm.place("ahead"), storm.place("outside")
     truth, lines = place / "truth", beside / "lines"
@@ -87,7 +87,7 @@ def time_namespace(storm):
         harm = harm or f"a record of {longest / 1000:.0f} ms, the longest stall has {storm.STALL_MS} ms"
     # The program's clock differs, so only the number of stalls is compared. lagmond may miss the first stalls, because it has yet to recognise the loop.
     lost = max(0, stalls // 2 - len(found) - ended.without_line())
-    result.judge(1, harm or (f"{torn} torn lines" if torn else ""), lost, f"from outside {len(found)} of {stalls} stalls in records")
+    result.add(1, harm or (f"{torn} torn lines" if torn else ""), lost, f"from outside {len(found)} of {stalls} stalls in records")
     return result
 
 
@@ -95,14 +95,14 @@ def children(pid):
     return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def judged(stalls, bare, outcome, ended, truth, lines, dismissed=1):
+def compared(stalls, bare, outcome, ended, truth, lines, dismissed=1):
     """The result for a program that `attach` watched from its start: it must behave like the bare program, and no stall may be lost after the first record,
     because lagmond needs the first iterations to recognise the loop."""
     result = Result()
     found, torn = native(lines)
     known = [stall for stall in true_stalls(truth) if found and stall[0] > min(begin for begin, _ in found.values())]
     harm = difference(bare, outcome) or ended.crash() or (f"{torn} torn lines" if torn else "")
-    result.judge(stalls, harm, lost_unseen(known, found, ended, dismissed), f"{len(found)} of {stalls} stalls in records")
+    result.add(stalls, harm, lost_unseen(known, found, ended, dismissed), f"{len(found)} of {stalls} stalls in records")
     return result
 
 
@@ -115,7 +115,7 @@ def short_stalls(storm):
     with storm.start(storm.host("compute", stalls, truth), place) as host, storm.start(attach_command(storm, host.pid, lines), beside) as process:
         outcome = storm.wait(host, place, 120)
         ended = storm.wait(process, beside, 20)
-    return judged(stalls, bare, outcome, ended, truth, lines)
+    return compared(stalls, bare, outcome, ended, truth, lines)
 
 
 PTRACE_DETACH, PTRACE_SEIZE, PTRACE_INTERRUPT = 17, 0x4206, 0x4207
@@ -153,7 +153,7 @@ def foreign_tracer(storm):
         outcome = storm.wait(host, place)
         ended = storm.wait(process, beside, 20)
     # lagmond dismisses stalls during which another tracer stopped the program.
-    return judged(stalls, bare, outcome, ended, truth, lines, dismissed=stalls)
+    return compared(stalls, bare, outcome, ended, truth, lines, dismissed=stalls)
 
 
 

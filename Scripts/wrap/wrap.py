@@ -30,7 +30,7 @@ RATIO_AT_LEAST = 0.99
 WAY = os.environ.get("WAY", "run")
 
 
-def judge(stall, lines, asked, seen_at):
+def check(stall, lines, asked, seen_at):
     """Returns the errors in the record of one stall, and when the stall was found, in milliseconds after its start."""
     begins = [line for line in lines if line["phase"] == "begin"]
     ends = [line for line in lines if line["phase"] == "end"]
@@ -93,7 +93,7 @@ def inject(server, stall, known):
     time.sleep(0.3)
     lines = fresh()
     first = lines[0]["id"]
-    wrong, found_ms = judge(stall, [line for line in lines if line["id"] == first], result["asked"], seen_at)
+    wrong, found_ms = check(stall, [line for line in lines if line["id"] == first], result["asked"], seen_at)
     return wrong, found_ms, {line["id"] for line in lines}
 
 

@@ -10,12 +10,12 @@ static uint32_t threads_claims;
 void loop_forget_claims(void) { __atomic_store_n(&threads_claims, 0, __ATOMIC_RELAXED); }
 
 // Candidates leave half of the table to known loops. Takes some 0.1 µs.
-static int has_room(void) {
-    int room = 0;
+static int has_free_half(void) {
+    int free_slots = 0;
     for (uint32_t index = 0; index < CLB_LOOP_TABLE_SLOTS; index++) {
-        room += clb_claim_state(__atomic_load_n(clb_loop_table_claim_word(loop_table, index), __ATOMIC_RELAXED)) == CLB_SLOT_FREE;
+        free_slots += clb_claim_state(__atomic_load_n(clb_loop_table_claim_word(loop_table, index), __ATOMIC_RELAXED)) == CLB_SLOT_FREE;
     }
-    return room >= CLB_LOOP_TABLE_SLOTS / 2;
+    return free_slots >= CLB_LOOP_TABLE_SLOTS / 2;
 }
 
 void loop_withdraw(loop_thread *thread) {
@@ -36,7 +36,7 @@ static uint8_t *claims_of(loop_thread *thread, int rank) {
 int loop_may_claim(loop_thread *thread, int rank, int purpose) {
     if (purpose != LOOP_FOR_EVENTS) return 0;
     uint8_t *claims = claims_of(thread, rank);
-    if (*claims >= LOOP_PROVISIONAL_CLAIMS || !has_room()) return 0;
+    if (*claims >= LOOP_PROVISIONAL_CLAIMS || !has_free_half()) return 0;
     if (thread != loop_main_thread) {
         // Jobs poll too, mostly for one descriptor.
         if (rank == LOOP_RANK_ONE || __atomic_load_n(&threads_claims, __ATOMIC_RELAXED) >= LOOP_THREADS_CLAIMS) return 0;

@@ -6,9 +6,9 @@ struct ScanState {
     /// One since the last scan.
     let processPause: ProcessPause?
     /// When to scan again.
-    var next: UInt64 = .max
+    var nextNanoseconds: UInt64 = .max
     /// The next tick of a loop that waits: it is also scanned while others work, because it is not armed then.
-    var idleNext: UInt64 = .max
+    var idleNextNanoseconds: UInt64 = .max
     var isBusy = false
     var isStalled = false
     var isSuspicious = false
@@ -18,7 +18,7 @@ struct ScanState {
     /// The first loop for which this scan had no time.
     private(set) var firstUnread: Int?
     private var readingNanoseconds: UInt64 = 0
-    private var tickInterval: UInt64 = 0
+    private var tickIntervalNanoseconds: UInt64 = 0
     private var tick: UInt64 = 0
 
     /// - Parameter firstReading: the ``firstUnread`` of the scan before.
@@ -33,7 +33,7 @@ struct ScanState {
     mutating func advanceClock(to time: UInt64) {
         guard time > now, time - now < Watchdog.suspicionPollNanoseconds else { return }
         now = time
-        tickInterval = 0
+        tickIntervalNanoseconds = 0
     }
 
     /// The limit, in one scan, for reading the work of threads that may be in a stall: the other loops have to be visited.
@@ -52,8 +52,8 @@ struct ScanState {
 
     /// The next tick after `now`. Most loops have the same interval: the division is done once, not for each.
     mutating func nextTick(ofInterval interval: UInt64) -> UInt64 {
-        if interval != tickInterval {
-            tickInterval = interval
+        if interval != tickIntervalNanoseconds {
+            tickIntervalNanoseconds = interval
             tick = now.nextTick(ofInterval: interval)
         }
         return tick

@@ -48,14 +48,16 @@ extension Watchdog {
         services.firstReading = state.firstUnread ?? 0
         let shortWait = now.saturatingSum(Self.shortWaitNanoseconds)
         services.refreshThrottling(at: now)
-        if state.isBusy { state.next = min(state.next, state.idleNext) }
-        if state.isSuspicious { state.next = min(state.next, state.now.saturatingSum(Self.suspicionPollNanoseconds)) }
+        if state.isBusy { state.nextNanoseconds = min(state.nextNanoseconds, state.idleNextNanoseconds) }
+        if state.isSuspicious {
+            state.nextNanoseconds = min(state.nextNanoseconds, state.now.saturatingSum(Self.suspicionPollNanoseconds))
+        }
         if state.hasRetired {
             services.notify()
-            if state.isStalled, !rearm() { state.next = min(state.next, shortWait) }
+            if state.isStalled, !rearm() { state.nextNanoseconds = min(state.nextNanoseconds, shortWait) }
         }
-        if !state.isBusy, !park() { state.next = min(state.next, shortWait) }
-        return Plan(deadline: state.next, wantsPosts: state.isStalled || !state.isBusy, isClose: state.isSuspicious)
+        if !state.isBusy, !park() { state.nextNanoseconds = min(state.nextNanoseconds, shortWait) }
+        return Plan(deadline: state.nextNanoseconds, wantsPosts: state.isStalled || !state.isBusy, isClose: state.isSuspicious)
     }
 
     /// Arms the stalled loops again, because an ended watch may have disarmed one. False if one has moved meanwhile.

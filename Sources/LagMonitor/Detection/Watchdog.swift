@@ -30,7 +30,7 @@ package final class Watchdog: @unchecked Sendable {
     /// Writes the beacons of loops that publish nothing themselves.
     private let externalSampler: (any ExternalSampler)?
     /// When the next scan is due according to the last one, regardless of the sampler. Used only by the watchdog's thread.
-    private var scanDue: UInt64 = 0
+    private var scanDueNanoseconds: UInt64 = 0
     /// What the watches use, on this thread.
     let services: WatchServices
     private let semaphore: WakeSemaphore
@@ -142,13 +142,13 @@ package final class Watchdog: @unchecked Sendable {
         guard let externalSampler else { return scan(at: now, processPause: processPause) }
         let isWanted = externalSampler.sample(at: now)
         var plan: Plan
-        if let last, !isWanted, now < scanDue, processPause == nil {
+        if let last, !isWanted, now < scanDueNanoseconds, processPause == nil {
             plan = last
         } else {
             plan = scan(at: now, processPause: processPause)
-            scanDue = plan.deadline
+            scanDueNanoseconds = plan.deadline
         }
-        plan.deadline = min(scanDue, externalSampler.prepareNextSample())
+        plan.deadline = min(scanDueNanoseconds, externalSampler.prepareNextSample())
         return plan
     }
 }

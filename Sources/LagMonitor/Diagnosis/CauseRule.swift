@@ -41,11 +41,11 @@ package struct CauseRule: Sendable {
     package var seen: [SampledState: UInt64] = [:]
 
     /// The longest time of a page fault without input: 2 MiB to be zeroed, on a slow machine.
-    private static let longestFault: UInt64 = 1_000_000
+    private static let longestFaultNanoseconds: UInt64 = 1_000_000
     /// The longest time of a 4 KiB fault.
-    private static let smallFault: UInt64 = 20_000
+    private static let smallFaultNanoseconds: UInt64 = 20_000
     /// The kernel reports its share of the time in hundredths of a second: the error of two readings.
-    private static let systemTimeError: UInt64 = 20_000_000
+    private static let systemTimeErrorNanoseconds: UInt64 = 20_000_000
 
     package init(duration: UInt64) { self.duration = duration }
 
@@ -65,13 +65,13 @@ package struct CauseRule: Sendable {
         if weightAsleep == 0 { shares[.unknown] = blocked }
         // On a busy machine, signals found a computing thread right after a system call far more often than the calls' time would
         // explain; but no call takes more than the kernel's time.
-        let mostWorking = min(cpu, system.map { $0.saturatingSum(Self.systemTimeError) } ?? cpu)
+        let mostWorking = min(cpu, system.map { $0.saturatingSum(Self.systemTimeErrorNanoseconds) } ?? cpu)
         let working = min(
             part(weight(of: [.runningInSystemCall]), of: weight(of: [.runningInSystemCall, .computing]), cpu),
             mostWorking
         )
         let unexplained = min(system ?? 0, cpu).saturatingDifference(working)
-        let longest = seesKernel || hasHugePages ? Self.longestFault : Self.smallFault
+        let longest = seesKernel || hasHugePages ? Self.longestFaultNanoseconds : Self.smallFaultNanoseconds
         let isFaulting = (faults ?? 0).saturatingProduct(longest) >= unexplained
         let faulting = isFaulting ? unexplained : 0
         let calling = seesKernel || isFaulting ? working : max(working, min(system ?? 0, cpu))

@@ -20,7 +20,7 @@ struct LocalSymbols {
     private static let maximumSymbols = 1 << 20
     private static let maximumObjects = 1 << 18
     /// How many local symbols of an object are examined for its language.
-    private static let maximumLooks = 8
+    private static let maximumClassified = 8
 
     /// The origin of each object.
     var origins: [CodeOrigin] = []
@@ -34,7 +34,7 @@ struct LocalSymbols {
     init?(in file: borrowing ELFFile, table: ELFFile.Section) {
         var origins: [CodeOrigin] = []
         var symbols: [Symbol] = []
-        var looks = 0
+        var classified = 0
         var isUnnamed = false
         let isRead = file.forEachSymbol(of: table) { symbol in
             guard symbol.isLocal, symbols.count < Self.maximumSymbols, origins.count < Self.maximumObjects else { return false }
@@ -42,7 +42,7 @@ struct LocalSymbols {
                 let name = file.name(of: symbol, in: table)
                 isUnnamed = name.isEmpty
                 origins.append(ObjectName.origin(String(decoding: name, as: UTF8.self)))
-                looks = 0
+                classified = 0
             } else if let origin = origins.last, symbol.isInSection {
                 if symbol.isFunction || symbol.isVariable {
                     symbols.append(
@@ -56,8 +56,8 @@ struct LocalSymbols {
                         )
                     )
                 }
-                guard origin == .packaged, looks < Self.maximumLooks else { return true }
-                looks += 1
+                guard origin == .packaged, classified < Self.maximumClassified else { return true }
+                classified += 1
                 if ObjectName.lacksSource(file.name(of: symbol, in: table)) { origins[origins.count - 1] = .own }
             }
             return true

@@ -39,8 +39,8 @@ final class MemoryCopy: @unchecked Sendable {
     private var pieces: [Piece] = []
     private var lastHit = 0
     private var reads = 0
-    private var deadline: UInt64 = 0
-    private var halfTime: UInt64 = 0
+    private var deadlineNanoseconds: UInt64 = 0
+    private var halfTimeNanoseconds: UInt64 = 0
     private var isOpen = false
     private var snapshot: UnsafePointer<cll_snapshot>?
 
@@ -67,7 +67,7 @@ final class MemoryCopy: @unchecked Sendable {
         (used, lastHit, reads, isOpen) = (0, 0, 0, true)
         self.snapshot = snapshot
         let now = Self.processorNanoseconds()
-        (halfTime, deadline) = (now.saturatingSum(nanoseconds / 2), now.saturatingSum(nanoseconds))
+        (halfTimeNanoseconds, deadlineNanoseconds) = (now.saturatingSum(nanoseconds / 2), now.saturatingSum(nanoseconds))
     }
 
     func close(_ snapshot: UnsafePointer<cll_snapshot>?) {
@@ -90,13 +90,13 @@ final class MemoryCopy: @unchecked Sendable {
     }
 
     /// Whether there is time and space for more.
-    var hasRoom: Bool {
+    var hasSpace: Bool {
         isOpen && reads < Self.maximumReads && used < Self.capacityBytes
-            && (reads < Self.leastReads || Self.processorNanoseconds() < deadline)
+            && (reads < Self.leastReads || Self.processorNanoseconds() < deadlineNanoseconds)
     }
 
     /// Whether to continue searching for data to copy: leaves enough time to copy it.
-    var mayLookOn: Bool { isOpen && Self.processorNanoseconds() < halfTime }
+    var mayLookOn: Bool { isOpen && Self.processorNanoseconds() < halfTimeNanoseconds }
 
     /// Copies these bytes as far as they can be read: in one piece, or one for each run of pages that are in memory.
     func prefetch(_ address: UInt64, _ count: Int) {
@@ -115,21 +115,21 @@ final class MemoryCopy: @unchecked Sendable {
         guard count > 0 else { return }
         places.withUnsafeBufferPointer { places in
             var rest = places[...]
-            while let first = rest.first, hasRoom {
-                let room = min(rest.count, (Self.capacityBytes - used) / count, Self.maximumReads - reads, Self.readsAtOnce)
-                guard room > 0, let base = places.baseAddress else { return }
+            while let first = rest.first, hasSpace {
+                let limit = min(rest.count, (Self.capacityBytes - used) / count, Self.maximumReads - reads, Self.readsAtOnce)
+                guard limit > 0, let base = places.baseAddress else { return }
                 let next = base + rest.startIndex
                 var missing: UInt64 = 0
-                let ready = first == 0 ? 0 : cll_memory_ready_pieces(process, next, count, room, &missing)
+                let ready = first == 0 ? 0 : cll_memory_ready_pieces(process, next, count, limit, &missing)
                 let got = ready == 0 ? 0 : cll_memory_read_pieces(process, next, count, buffer + used, ready)
                 // The call ends at the first piece that is unreadable.
-                if first != 0 { reads += min(got + 1, room) }
+                if first != 0 { reads += min(got + 1, limit) }
                 for (index, place) in rest.prefix(got).enumerated() {
                     pieces.append(Piece(address: place, count: count, offset: used + index * count))
                 }
                 used += min((got * count + 15) & ~15, Self.capacityBytes - used)
                 // Unreadable data is skipped.
-                rest = rest.dropFirst(got == rest.count ? got : got < room ? got + 1 : got)
+                rest = rest.dropFirst(got == rest.count ? got : got < limit ? got + 1 : got)
             }
         }
     }
@@ -177,9 +177,9 @@ final class MemoryCopy: @unchecked Sendable {
         return piece.count - skipped >= count ? piece.offset + skipped : nil
     }
 
-    /// - Returns: as many of the bytes as are in memory; nil if there is no room for more, or if they cannot be read.
+    /// - Returns: as many of the bytes as are in memory; nil if there is no space for more, or if they cannot be read.
     private func fetch(_ address: UInt64, _ count: Int, atLeast least: Int) -> UnsafeRawBufferPointer? {
-        guard hasRoom, count > 0, count <= Self.capacityBytes - used, address != 0 else { return nil }
+        guard hasSpace, count > 0, count <= Self.capacityBytes - used, address != 0 else { return nil }
         reads += 1
         let ready = cll_memory_ready_bytes(process, address, count)
         guard ready >= least else { return nil }

@@ -4,9 +4,9 @@ import Testing
 @testable import LagDetection
 
 struct PendingMeterTests {
-    private static func meter(_ looks: [(UInt64, Bool?)], word: UInt64 = 6) -> PendingMeter {
+    private static func meter(_ polls: [(UInt64, Bool?)], word: UInt64 = 6) -> PendingMeter {
         var meter = PendingMeter()
-        for (time, pending) in looks { meter.record(pending.map { $0 ? .pending : .none } ?? .unknown, word: word, at: time) }
+        for (time, pending) in polls { meter.record(pending.map { $0 ? .pending : .none } ?? .unknown, word: word, at: time) }
         return meter
     }
 

@@ -25,7 +25,7 @@ struct PingRelayTests {
     }
 
     private func pinged(_ registry: WatchRegistry, _ index: Int) -> UInt64 {
-        registry.coldParts[index].pinged.load(ordering: .acquiring)
+        registry.coldParts[index].pingedNanoseconds.load(ordering: .acquiring)
     }
 
     @Test func `a requested ping is sent and recorded`() throws {

@@ -38,12 +38,12 @@ struct StallDetectorCombinationTests {
 
     @Test func `a stall that two rules find is one record`() {
         var detector = StallDetector(rules: rules(ping: standardRule))
-        var looks = observeSteadily(&detector, work(), from: 0, to: 0)
-        #expect(looks[0].events.wantsPing)
+        var polls = observeSteadily(&detector, work(), from: 0, to: 0)
+        #expect(polls[0].events.wantsPing)
         // The callout is found at 150 ms; the ping was sent at 5 ms.
-        looks = observeSteadily(&detector, work(), from: 10, to: 300, pinged: at(5))
-        #expect(looks.compactMap(\.events.opened) == [.callout])
-        #expect(looks.first { $0.events.opened != nil }?.time == 150)
+        polls = observeSteadily(&detector, work(), from: 10, to: 300, pinged: at(5))
+        #expect(polls.compactMap(\.events.opened) == [.callout])
+        #expect(polls.first { $0.events.opened != nil }?.time == 150)
         #expect(detector.activeStall?.kinds.kinds == [.callout, .ping])
         let end = at(307)
         let after = detector.observe(BeaconReading(2, .waiting, answered: end, woke: start), at: at(310), pinged: at(5))
@@ -63,9 +63,9 @@ struct StallDetectorCombinationTests {
         let fast = TimeoutRule(intervalNanoseconds: 20 * millisecond, timeouts: 2)
         var detector = StallDetector(rules: rules(ping: fast))
         _ = observeSteadily(&detector, work(), from: 0, to: 0)
-        let looks = observeSteadily(&detector, work(), from: 10, to: 200, pinged: at(10))
-        #expect(looks.compactMap(\.events.opened) == [.ping])
-        #expect(looks.first { $0.events.opened != nil }?.time == 50)
+        let polls = observeSteadily(&detector, work(), from: 10, to: 200, pinged: at(10))
+        #expect(polls.compactMap(\.events.opened) == [.ping])
+        #expect(polls.first { $0.events.opened != nil }?.time == 50)
         #expect(detector.activeStall?.lead == .callout && detector.activeStall?.kinds.kinds == [.callout, .ping])
         let after = detector.observe(work(2, since: 220), at: at(230), pinged: at(10))
         #expect(after.ended?.stall.lead == .callout && after.ended?.stall.thresholdNanoseconds == 150 * millisecond)
@@ -99,8 +99,8 @@ struct StallDetectorCombinationTests {
 
     @Test func `a long callout is not starvation`() {
         var detector = StallDetector(rules: rules(starvation: 400))
-        let looks = observeSteadily(&detector, work(), from: 0, to: 2000)
-        #expect(looks.compactMap(\.events.opened) == [.callout])
+        let polls = observeSteadily(&detector, work(), from: 0, to: 2000)
+        #expect(polls.compactMap(\.events.opened) == [.callout])
         #expect(detector.activeStall?.kinds.kinds == [.callout])
         #expect(detector.observe(work(2, since: 2005), at: at(2010)).ended?.stall.kinds.kinds == [.callout])
     }
@@ -109,10 +109,10 @@ struct StallDetectorCombinationTests {
         var detector = StallDetector(rules: rules(starvation: 400))
         var opened: [(UInt64, StallKind)] = []
         var ended: [(stall: ActiveStall, interval: StallInterval)] = []
-        func note(_ looks: [(time: UInt64, events: DetectorEvents)]) {
-            for look in looks {
-                if let end = look.events.ended { ended.append(end) }
-                if let kind = look.events.opened { opened.append((look.time, kind)) }
+        func note(_ polls: [(time: UInt64, events: DetectorEvents)]) {
+            for poll in polls {
+                if let end = poll.events.ended { ended.append(end) }
+                if let kind = poll.events.opened { opened.append((poll.time, kind)) }
             }
         }
         // Short callouts up to 500 ms, a long one up to 700, short ones up to 1300.
@@ -137,9 +137,9 @@ struct StallDetectorCombinationTests {
         for begin in stride(from: UInt64(0), to: 350, by: 50) {
             _ = observeSteadily(&detector, work(1 + begin, since: begin), from: begin, to: begin + 40)
         }
-        let looks = observeSteadily(&detector, work(1000, since: 350), from: 350, to: 600)
-        #expect(looks.compactMap(\.events.opened) == [.starvation])
-        #expect(looks.allSatisfy { $0.events.ended == nil })
+        let polls = observeSteadily(&detector, work(1000, since: 350), from: 350, to: 600)
+        #expect(polls.compactMap(\.events.opened) == [.starvation])
+        #expect(polls.allSatisfy { $0.events.ended == nil })
         #expect(detector.activeStall?.lead == .callout && detector.activeStall?.kinds.kinds == [.callout])
         let ended = detector.observe(work(2000, since: 610), at: at(620)).ended
         #expect(ended?.stall.kinds.kinds == [.callout] && ended?.stall.thresholdNanoseconds == 150 * millisecond)
@@ -154,8 +154,8 @@ struct StallDetectorCombinationTests {
         let callout = work(1000, since: 500)
         _ = observeSteadily(&detector, callout, from: 500, to: 560)
         _ = detector.observe(callout, at: at(2560), isTick: false, processPause: ProcessPause(from: at(560), to: at(2560)))
-        let looks = observeSteadily(&detector, callout, from: 2570, to: 2700)
-        let ended = looks.compactMap(\.events.ended).first
+        let polls = observeSteadily(&detector, callout, from: 2570, to: 2700)
+        let ended = polls.compactMap(\.events.ended).first
         #expect(ended?.stall.kinds.kinds == [.starvation])
         #expect(ended?.interval.length == 500 * millisecond && ended?.interval.lengthAtMost == 500 * millisecond)
         let last = detector.observe(work(2000, since: 2710), at: at(2720)).ended
@@ -192,8 +192,8 @@ struct StallDetectorCombinationTests {
         var rules = rules()
         rules.frame = WatchRules.Frame(periodNanoseconds: 20 * millisecond, missed: 3)
         var detector = StallDetector(rules: rules)
-        let looks = observeSteadily(&detector, work(), from: 0, to: 300)
-        #expect(looks.compactMap(\.events.opened) == [.frame])
+        let polls = observeSteadily(&detector, work(), from: 0, to: 300)
+        #expect(polls.compactMap(\.events.opened) == [.frame])
         #expect(detector.activeStall?.lead == .callout && detector.activeStall?.kinds.kinds == [.callout, .frame])
         let after = detector.observe(BeaconReading(2, .waiting, answered: at(305), woke: start), at: at(310), ticked: at(308))
         #expect(after.ended?.stall.lead == .callout && after.opened == nil)

@@ -20,8 +20,8 @@ struct WatchRegistryPauseTests {
         #expect(indices.map { state(registry, $0) } == [.paused, .paused, .active, .active])
         registry.setPaused(false, loops[1], of: owners[0], now: 7)
         #expect(indices.map { state(registry, $0) } == [.paused, .resuming, .active, .active])
-        #expect(registry.coldParts[indices[1]].resumed.load(ordering: .acquiring) == 7)
-        #expect(registry.coldParts[indices[0]].resumed.load(ordering: .acquiring) == 0)
+        #expect(registry.coldParts[indices[1]].resumedNanoseconds.load(ordering: .acquiring) == 7)
+        #expect(registry.coldParts[indices[0]].resumedNanoseconds.load(ordering: .acquiring) == 0)
     }
 
     @Test func `resuming has no effect on a loop that is not paused`() throws {
@@ -30,7 +30,7 @@ struct WatchRegistryPauseTests {
         let index = try #require(registry.add(loop, name: "", owner: owner, rules: .standard))
         registry.setPaused(false, nil, of: owner, now: 7)
         #expect(state(registry, index) == .active)
-        #expect(registry.coldParts[index].resumed.load(ordering: .acquiring) == 0)
+        #expect(registry.coldParts[index].resumedNanoseconds.load(ordering: .acquiring) == 0)
     }
 
     @Test func `a loop can be paused again before the watchdog has seen the resumption`() throws {

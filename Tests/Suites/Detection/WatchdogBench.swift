@@ -92,13 +92,13 @@ final class WatchdogBench {
     /// Polls at every deadline, up to and including `time`; the times of the polls.
     @discardableResult
     func run(until time: UInt64) -> [UInt64] {
-        var looks: [UInt64] = []
-        while plan.deadline <= time, looks.count < 100_000 {
-            looks.append(max(plan.deadline, clock.now))
+        var polls: [UInt64] = []
+        while plan.deadline <= time, polls.count < 100_000 {
+            polls.append(max(plan.deadline, clock.now))
             scan(at: max(plan.deadline, clock.now))
         }
         clock.now = max(clock.now, time)
-        return looks
+        return polls
     }
 
     /// Takes what was reported, like the reporter.

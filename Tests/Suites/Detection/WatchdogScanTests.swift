@@ -39,8 +39,8 @@ struct WatchdogScanTests {
         let begin = start + 77 * millisecond + 123
         #expect(loop.move(to: .afterWaiting, at: begin))
         bench.scan(at: begin)
-        let looks = bench.run(until: begin + 150 * millisecond)
-        #expect(looks.last == begin + 150 * millisecond)
+        let polls = bench.run(until: begin + 150 * millisecond)
+        #expect(polls.last == begin + 150 * millisecond)
         #expect(bench.plan.wantsPosts && bench.plan.isClose)
         #expect(bench.counters(index) == WatchCounters(stalls: 1))
         #expect(bench.takeReported().isEmpty)
@@ -153,9 +153,9 @@ struct WatchdogScanTests {
         _ = bench.watch(loop, rules: WatchRules.callouts(hang: 0))
         loop.move(to: .beforeSources, at: start)
         bench.scan(at: start)
-        let looks = bench.run(until: start + 1000 * millisecond)
+        let polls = bench.run(until: start + 1000 * millisecond)
         // Once per interval; more often while it is suspected and not yet reported.
-        #expect(looks.count <= 40)
+        #expect(polls.count <= 40)
         #expect(bench.takeReported().map(\.phase) == [.begin])
     }
 

@@ -10,7 +10,7 @@ internal import LagModel
 /// are read at the first sign of a stall, and the time before is assumed to have been like the time afterwards. The run delay is
 /// read with the clock: if a quota holds up the watchdog together with the loop, the first sign may be close to the end.
 struct UsageMeter {
-    /// The CPU clock at some time.
+    /// The CPU clock at some time; all in nanoseconds.
     struct Reading: Equatable {
         var time: UInt64
         var cpu: UInt64

@@ -21,9 +21,9 @@ extension Watch {
         /// Stalls that did not count, because a debugger held the loop.
         let dismissed = Atomic<UInt64>(0)
         /// When the watch was last resumed, `CLOCK_MONOTONIC`. Written by the registry.
-        let resumed = Atomic<UInt64>(0)
+        let resumedNanoseconds = Atomic<UInt64>(0)
         /// When a ping was last sent to the loop, `CLOCK_MONOTONIC`. Written by the thread that sends it.
-        let pinged = Atomic<UInt64>(0)
+        let pingedNanoseconds = Atomic<UInt64>(0)
 
         /// When an immediate report of a stall in progress was last requested, `CLOCK_MONOTONIC`; 0: never. Written by the
         /// registry.

@@ -88,8 +88,8 @@ extension Watch {
     func scheduleHoldPoll(_ scan: inout ScanState) {
         reportIfRequested(at: cold.pointee.hold.row?.from ?? scan.now)
         let held = cold.pointee.hold.row?.heldNanoseconds ?? 0
-        hot.pointee.deadline = services.clock().saturatingSum(Hold.gap(after: held))
-        scan.next = min(scan.next, hot.pointee.deadline)
+        hot.pointee.deadlineNanoseconds = services.clock().saturatingSum(Hold.gap(after: held))
+        scan.nextNanoseconds = min(scan.nextNanoseconds, hot.pointee.deadlineNanoseconds)
         scan.isBusy = true
         if cold.pointee.detector.isStalled { scan.isStalled = true }
     }

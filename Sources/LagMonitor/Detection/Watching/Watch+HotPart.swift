@@ -27,11 +27,11 @@ extension Watch {
         let starvationNanoseconds: UInt64
         var lastWord: UInt64 = .max
         /// When `lastWord` was first seen.
-        var seen: UInt64 = 0
+        var seenNanoseconds: UInt64 = 0
         /// The next time at which an unchanged word counts.
-        var nextTick: UInt64 = .max
+        var nextTickNanoseconds: UInt64 = .max
         /// Another time for which an observation is requested; `.max`: none.
-        var deadline: UInt64 = .max
+        var deadlineNanoseconds: UInt64 = .max
 
         /// - Parameter publishesRests: see ``PublishedWaits``.
         init(beacon: UnsafeMutablePointer<clb_beacon>, rules: WatchRules, publishesRests: Bool) {

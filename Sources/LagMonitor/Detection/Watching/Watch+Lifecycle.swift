@@ -26,7 +26,7 @@ extension Watch {
     func resume(_ processPause: ProcessPause?) -> Bool {
         let state = hot.pointee.state.compareExchange(expected: .resuming, desired: .active, ordering: .acquiringAndReleasing)
         guard state.exchanged else { return false }
-        endActiveStall(ignoreBefore: cold.pointee.resumed.load(ordering: .acquiring), processPause)
+        endActiveStall(ignoreBefore: cold.pointee.resumedNanoseconds.load(ordering: .acquiring), processPause)
         cold.pointee.condition = .quiet
         cold.pointee.hold = Hold()
         hot.pointee.lastWord = .max

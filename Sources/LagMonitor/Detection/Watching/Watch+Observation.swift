@@ -43,19 +43,19 @@ extension Watch {
             scan.now &- began < 2 * hot.pointee.tickNanoseconds || began == 0
         else { return false }
         hot.pointee.lastWord = word
-        hot.pointee.seen = scan.now
+        hot.pointee.seenNanoseconds = scan.now
         hot.pointee.hasUnreportedFastPoll = true
-        hot.pointee.nextTick = scan.nextTick(ofInterval: hot.pointee.tickNanoseconds)
-        hot.pointee.deadline = .max
+        hot.pointee.nextTickNanoseconds = scan.nextTick(ofInterval: hot.pointee.tickNanoseconds)
+        hot.pointee.deadlineNanoseconds = .max
         scan.isBusy = true
-        scan.next = min(scan.next, hot.pointee.nextTick)
+        scan.nextNanoseconds = min(scan.nextNanoseconds, hot.pointee.nextTickNanoseconds)
         if services.isRemote { cold.pointee.examinable?.recordTurn() }
         let since = isAwake ? woke : began
         if scan.now.saturatingDifference(since) >= Self.awakeNanoseconds { pollRunning(reading, &scan) }
         if isAwake, hot.pointee.starvationNanoseconds &- busyFor < hot.pointee.tickNanoseconds {
             // A starvation may reach its threshold before the next tick.
-            hot.pointee.deadline = woke.saturatingSum(hot.pointee.starvationNanoseconds)
-            scan.next = min(scan.next, hot.pointee.deadline)
+            hot.pointee.deadlineNanoseconds = woke.saturatingSum(hot.pointee.starvationNanoseconds)
+            scan.nextNanoseconds = min(scan.nextNanoseconds, hot.pointee.deadlineNanoseconds)
         }
         return true
     }
@@ -77,7 +77,7 @@ extension Watch {
         if wasStalled, isLost(reading) { return retire(processPause, &scan) }
         if hasChanged, mustDefer(reading, wasStalled, scan.now, processPause) {
             // When the length of this scan is known, it is also known whether the process was stopped in it.
-            scan.next = scan.now
+            scan.nextNanoseconds = scan.now
             scan.isBusy = true
             return
         }
@@ -93,7 +93,7 @@ extension Watch {
             reading = self.reading
             if reading.beaconWord != hot.pointee.lastWord {
                 if mustDefer(reading, true, scan.now, nil) {
-                    scan.next = scan.now
+                    scan.nextNanoseconds = scan.now
                 } else {
                     observe(reading, at: services.clock(), nil)
                 }
@@ -126,16 +126,16 @@ extension Watch {
         let isQuiet = reading.word != reading.beaconWord
         let nextExamination = isQuiet ? cold.pointee.examination.next : .max
         // `min` of more than three values allocates an array.
-        let nextLook = min(nextSample, nextExamination, nextHoldPoll)
-        hot.pointee.deadline = min(cold.pointee.detector.nextPoll ?? .max, nextLook)
-        scan.next = min(scan.next, hot.pointee.deadline)
+        let soonest = min(nextSample, nextExamination, nextHoldPoll)
+        hot.pointee.deadlineNanoseconds = min(cold.pointee.detector.nextPoll ?? .max, soonest)
+        scan.nextNanoseconds = min(scan.nextNanoseconds, hot.pointee.deadlineNanoseconds)
         if cold.pointee.detector.isStalled { scan.isStalled = true }
         if cold.pointee.detector.isSuspicious { scan.isSuspicious = true }
         if hasChanged || reading.isWorking {
             scan.isBusy = true
-            scan.next = min(scan.next, hot.pointee.nextTick)
+            scan.nextNanoseconds = min(scan.nextNanoseconds, hot.pointee.nextTickNanoseconds)
         } else {
-            scan.idleNext = min(scan.idleNext, scan.nextTick(ofInterval: hot.pointee.tickNanoseconds))
+            scan.idleNextNanoseconds = min(scan.idleNextNanoseconds, scan.nextTick(ofInterval: hot.pointee.tickNanoseconds))
         }
     }
 
@@ -162,18 +162,23 @@ extension Watch {
             // What fast polls found, with the beacon's beginning if it still belongs to the word.
             var passed = BeaconReading(word: hot.pointee.lastWord, calloutNanoseconds: reading.calloutNanoseconds)
             passed.sampled = reading.sampled
-            cold.pointee.detector.recordProgress(to: passed, at: max(hot.pointee.seen, min(passed.calloutNanoseconds, now)))
+            cold.pointee.detector.recordProgress(
+                to: passed,
+                at: max(hot.pointee.seenNanoseconds, min(passed.calloutNanoseconds, now))
+            )
             hot.pointee.hasUnreportedFastPoll = false
         }
         hot.pointee.lastWord = reading.beaconWord
         cold.pointee.isShownAtRest = isAtRest
-        let isTick = hot.pointee.nextTick <= now
-        guard hasChanged || isTick || hot.pointee.deadline <= now || processPause != nil || cold.pointee.detector.isSuspicious
+        let isTick = hot.pointee.nextTickNanoseconds <= now
+        guard
+            hasChanged || isTick || hot.pointee.deadlineNanoseconds <= now || processPause != nil
+                || cold.pointee.detector.isSuspicious
         else {
             return
         }
         var observation = Observation(reading, at: now, isTick: isTick && !hasChanged, processPause: processPause)
-        observation.pingedNanoseconds = cold.pointee.pinged.load(ordering: .acquiring)
+        observation.pingedNanoseconds = cold.pointee.pingedNanoseconds.load(ordering: .acquiring)
         observation.tickedNanoseconds = cold.pointee.ticks?.lastNanoseconds ?? 0
         observation.sample = sampleForRule(reading, at: now)
         observation.busyTime = observeRests(reading, at: now)
@@ -181,7 +186,7 @@ extension Watch {
         if hasChanged { replay(reading, observation) }
         let events = cold.pointee.detector.observe(observation)
         hot.pointee.canFastPoll = cold.pointee.detector.canFastPoll && !cold.pointee.unreportedEnd.exists
-        if hasChanged || isTick { hot.pointee.nextTick = now.nextTick(ofInterval: hot.pointee.tickNanoseconds) }
+        if hasChanged || isTick { hot.pointee.nextTickNanoseconds = now.nextTick(ofInterval: hot.pointee.tickNanoseconds) }
         act(on: events, reading, now)
     }
 

@@ -83,7 +83,7 @@ extension Watch {
             guard let running = services.running else { return }
             found = readRunning() ? reading(of: running) : RunningReading()
         }
-        scan.next = min(scan.next, scan.now.saturatingSum(Self.readingGapNanoseconds))
+        scan.nextNanoseconds = min(scan.nextNanoseconds, scan.now.saturatingSum(Self.readingGapNanoseconds))
         let now = services.clock()
         guard now.saturatingDifference(begun) <= Self.longestReadingNanoseconds else { return }
         cold.pointee.running.record(found, isStalled: false, at: now)

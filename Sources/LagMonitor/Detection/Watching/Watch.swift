@@ -105,7 +105,7 @@ struct Watch {
     func ping() {
         guard let loop = cold.pointee.pingable else { return }
         guard loop.pingsWithoutLocking else { return services.relay.requestPing(index) }
-        cold.pointee.pinged.store(services.clock(), ordering: .releasing)
+        cold.pointee.pingedNanoseconds.store(services.clock(), ordering: .releasing)
         loop.ping()
     }
 }

@@ -157,7 +157,7 @@ package final class WatchRegistry: @unchecked Sendable {
                 if paused {
                     _ = exchange(index, [.resuming, .active], for: .paused)
                 } else if hotParts[index].state.load(ordering: .acquiring) == .paused {
-                    coldParts[index].resumed.store(now, ordering: .releasing)
+                    coldParts[index].resumedNanoseconds.store(now, ordering: .releasing)
                     _ = exchange(index, [.paused], for: .resuming)
                 }
             }
@@ -216,7 +216,7 @@ package final class WatchRegistry: @unchecked Sendable {
         // Not before: the time for sending it is not the loop's. And the entry may belong to another loop by now.
         table.withLock { table in
             guard table.registrations[index]?.loop === loop else { return }
-            coldParts[index].pinged.store(clb_now_ns(), ordering: .releasing)
+            coldParts[index].pingedNanoseconds.store(clb_now_ns(), ordering: .releasing)
         }
     }
 

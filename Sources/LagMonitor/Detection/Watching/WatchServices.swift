@@ -42,11 +42,11 @@ final class WatchServices: @unchecked Sendable {
     let running: RunningReader?
     var wait = cll_wait()
     var random = SystemRandomNumberGenerator()
-    private var modulesReadAt: UInt64 = 0
+    private var modulesReadNanoseconds: UInt64 = 0
     /// What quotas had taken at the last readings.
     private(set) var throttles = ThrottleHistory()
     /// When a reading was last tried after a scan; it may not be readable.
-    private var throttlesTriedAt: UInt64?
+    private var throttlesTriedNanoseconds: UInt64?
 
     init(
         registry: WatchRegistry,
@@ -95,9 +95,9 @@ final class WatchServices: @unchecked Sendable {
 
     /// - Parameter age: a younger map is good enough.
     func refreshModules(olderThan age: UInt64 = modulesAgeNanoseconds) {
-        guard clock() &- modulesReadAt > age else { return }
+        guard clock() &- modulesReadNanoseconds > age else { return }
         capture.refreshModules()
-        modulesReadAt = clock()
+        modulesReadNanoseconds = clock()
     }
 
     // MARK: Threads
@@ -127,8 +127,8 @@ final class WatchServices: @unchecked Sendable {
     /// After a scan: reads what quotas took, if the last reading is old.
     func refreshThrottling(at now: UInt64) {
         if let last = throttles.latest?.time, now.saturatingDifference(last) <= Self.throttlesAgeNanoseconds { return }
-        if let last = throttlesTriedAt, now.saturatingDifference(last) <= Self.throttlesAgeNanoseconds { return }
-        throttlesTriedAt = now
+        if let last = throttlesTriedNanoseconds, now.saturatingDifference(last) <= Self.throttlesAgeNanoseconds { return }
+        throttlesTriedNanoseconds = now
         _ = readThrottling()
     }
 
@@ -150,7 +150,7 @@ final class WatchServices: @unchecked Sendable {
         _ = totals(of: cll_gettid())
         running?.confirm()
         warmUpSampling(starter)
-        modulesReadAt = clock()
+        modulesReadNanoseconds = clock()
     }
 
     private func warmUpSampling(_ starter: ThreadIdentity) {

@@ -166,7 +166,7 @@ struct PythonFrameWalk {
         memory.prefetch(top - used, Int(used) + PythonLayout.frameBytes)
         var next: UInt64? = memory.load(chunk)
         for _ in 0..<Self.innerChunks {
-            guard let chunk = next, chunk != 0, memory.hasRoom else { return }
+            guard let chunk = next, chunk != 0, memory.hasSpace else { return }
             memory.prefetch(chunk, Self.chunkBytes)
             next = memory.load(chunk)
         }
@@ -174,7 +174,7 @@ struct PythonFrameWalk {
         // frame was called.
         let chunks = chunks(of: state).dropFirst()
         for chunk in chunks.suffix(2).reversed() + chunks.prefix(Self.maximumChunks) {
-            guard memory.hasRoom else { return }
+            guard memory.hasSpace else { return }
             if !memory.holds(chunk, Self.chunkBytes) { memory.prefetch(chunk, Self.chunkBytes) }
         }
     }

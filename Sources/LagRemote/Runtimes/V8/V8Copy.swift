@@ -12,7 +12,7 @@ struct V8Copy {
     /// The number of bytes of the stack between two checks of the time.
     private static let stackBytesBetweenChecks: UInt64 = 4096
     private static let framesBetweenChecks = 256
-    /// Frames of JavaScript that lead to each other: V8's stack has no room for more.
+    /// Frames of JavaScript that lead to each other: V8's stack has no space for more.
     private static let maximumChain = 16_384
     /// Where the stack ends: what runs now, and the functions of C++ that it calls.
     private static let innerBytes: UInt64 = 8 * 1024

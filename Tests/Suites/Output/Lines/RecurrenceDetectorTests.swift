@@ -86,15 +86,15 @@ import Testing
         let window = UInt64.random(in: 1...400, using: &random)
         var watch = RecurrenceDetector(count: count, windowNanoseconds: window)
         var history: [String: [UInt64]] = [:]
-        var toldAt: [String: UInt64] = [:]
+        var reportedAt: [String: UInt64] = [:]
         var now: UInt64 = 0
         for _ in 0..<2000 {
             now += .random(in: 0...90, using: &random)
             let name = "v1:\(Int.random(in: 0..<8, using: &random))"
             history[name, default: []].append(now)
             let within = history[name]!.filter { $0 + window >= now }.count
-            let isDue = within >= count && toldAt[name].map { now >= $0 + window } ?? true
-            if isDue { toldAt[name] = now }
+            let isDue = within >= count && reportedAt[name].map { now >= $0 + window } ?? true
+            if isDue { reportedAt[name] = now }
             #expect((watch.observe(record(name), at: now) != nil) == isDue)
         }
     }

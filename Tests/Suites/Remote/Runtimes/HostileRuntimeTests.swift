@@ -166,7 +166,7 @@ struct HostileRuntimeTests {
         let copy = try #require(MemoryCopy(process: getpid()))
         copy.open(nil, within: 10_000_000_000)
         for offset in 0..<MemoryCopy.maximumReads { #expect(copy.load(wild.address(offset * 8), as: UInt64.self) != nil) }
-        #expect(copy.load(wild.address(MemoryCopy.maximumReads * 8), as: UInt64.self) == nil && !copy.hasRoom)
+        #expect(copy.load(wild.address(MemoryCopy.maximumReads * 8), as: UInt64.self) == nil && !copy.hasSpace)
         copy.open(nil, within: 10_000_000_000)
         for _ in 0..<10 { copy.prefetch(wild.address(0), WildMemory.bytes) }
         #expect(copy.load(wild.address(8), as: UInt64.self) != nil)

@@ -15,7 +15,7 @@ struct MemoryCopyTests {
             let copy = try #require(MemoryCopy(process: getpid()))
             copy.open(nil, within: 0)
             let read = (0..<64).prefix { copy.load(start + UInt64($0) * 8) == UInt64($0) }.count
-            #expect(read == MemoryCopy.leastReads && !copy.hasRoom && !copy.mayLookOn)
+            #expect(read == MemoryCopy.leastReads && !copy.hasSpace && !copy.mayLookOn)
             // Also by one call for many places.
             copy.open(nil, within: 0)
             let places = (0..<64).map { start + UInt64($0) * 8 }
