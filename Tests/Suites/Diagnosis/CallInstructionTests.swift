@@ -1,4 +1,5 @@
 import LagDiagnosis
+import TestSupport
 import Testing
 
 /// The instructions before return addresses.

@@ -1,5 +1,6 @@
 import LagDiagnosis
 internal import LagModel
+import TestSupport
 import Testing
 
 struct CauseRuleTests {
@@ -142,9 +143,9 @@ struct CauseRuleTests {
         }
     }
 
-    @Test func `the shares sum to the duration`() {
-        var random = SystemRandomNumberGenerator()
-        for _ in 0..<500 {
+    @Test(arguments: 1...5 as ClosedRange<UInt64>) func `the shares sum to the duration`(seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        for _ in 0..<100 {
             let duration = UInt64.random(in: 1...10_000, using: &random)
             let cpu = UInt64.random(in: 0...duration, using: &random)
             let delay = UInt64.random(in: 0...duration - cpu, using: &random)

@@ -1,6 +1,7 @@
 import Foundation
 import LagDiagnosis
 internal import LagModel
+import TestSupport
 import Testing
 
 /// Compilers found in PATH.

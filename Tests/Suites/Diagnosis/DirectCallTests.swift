@@ -1,6 +1,7 @@
 #if arch(x86_64)
     import LagDiagnosis
     internal import LagModel
+    import TestSupport
     import Testing
 
     /// Functions that end in a call and leave by a jump: they are on no stack, but their caller's call leads to them.

@@ -1,6 +1,7 @@
 import Foundation
 import LagDiagnosis
 internal import LagModel
+import TestSupport
 import Testing
 
 /// Programs compiled here and linked in several ways: one stall, one fingerprint.

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 internal import LagModel
 import StallFixtures
+import TestSupport
 import Testing
 
 @testable import LagDiagnosis

@@ -1,5 +1,6 @@
 import Foundation
 import LagDiagnosis
+import TestSupport
 import Testing
 
 /// Which object files functions come from.

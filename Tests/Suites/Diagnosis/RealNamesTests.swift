@@ -1,5 +1,6 @@
 import Foundation
 import LagDiagnosis
+import TestSupport
 import Testing
 
 /// Names that this compiler writes for asynchronous and generic code.

@@ -1,5 +1,6 @@
 import Foundation
 import LagDiagnosis
+import TestSupport
 import Testing
 
 /// Rust names in the v0 mangling, and whose code they are.

@@ -1,4 +1,5 @@
 import LagDiagnosis
+import TestSupport
 import Testing
 
 /// Which modules a program was built from, by the paths of its sources.

@@ -1,4 +1,5 @@
 import LagDiagnosis
+import TestSupport
 import Testing
 
 /// Whose functions are in a program that was linked statically with its C library.

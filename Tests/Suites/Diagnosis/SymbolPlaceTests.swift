@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LagDiagnosis
+import TestSupport
 import Testing
 
 /// The file that a module's symbols come from.

@@ -1,5 +1,6 @@
 import Foundation
 import LagDiagnosis
+import TestSupport
 import Testing
 
 /// The rules for choosing a symbol, with synthetic files.

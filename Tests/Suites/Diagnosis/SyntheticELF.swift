@@ -152,26 +152,6 @@ struct SyntheticELF {
     }
 }
 
-/// A directory for the files of one test.
-final class ScratchDirectory {
-    let path: String
-
-    init() throws {
-        path = FileManager.default.temporaryDirectory.appendingPathComponent("lagmonitor-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func write(_ bytes: [UInt8], to name: String) throws -> String {
-        let file = path + "/" + name
-        let folder = URL(fileURLWithPath: file).deletingLastPathComponent()
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        try Data(bytes).write(to: URL(fileURLWithPath: file))
-        return file
-    }
-}
-
 /// Runs a tool of binutils, which the Swift toolchain needs anyway; its output.
 @discardableResult
 func run(_ tool: String, _ arguments: String...) throws -> String {

@@ -1,5 +1,6 @@
 import Foundation
 import LagDiagnosis
+import TestSupport
 import Testing
 
 /// Programs of linkers that do not write the names of packaged objects.

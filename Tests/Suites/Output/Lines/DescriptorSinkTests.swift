@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import LagActivity
 import LagOutput
+import TestSupport
 import Testing
 
 /// Both ends of a pipe or of a socket pair; they are closed with their owner.
@@ -126,9 +127,7 @@ struct DescriptorSinkTests {
 
     private func join(_ thread: Thread) throws {
         thread.start()
-        let deadline = Date().addingTimeInterval(30)
-        while !thread.isFinished, Date() < deadline { usleep(1000) }
-        try #require(thread.isFinished)
+        try #require(eventually { thread.isFinished })
     }
 
     @Test(arguments: [true, false]) func `a slow reader gets every line complete`(opensAgain: Bool) throws {

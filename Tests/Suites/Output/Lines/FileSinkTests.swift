@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LagOutput
+import TestSupport
 import Testing
 
 struct FileSinkTests {

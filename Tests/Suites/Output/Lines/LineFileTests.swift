@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LagOutput
+import TestSupport
 import Testing
 
 /// Which files are accepted as a log, depending on their kind and owner.

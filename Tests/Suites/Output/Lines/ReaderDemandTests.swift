@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LagMonitorDelivery
+import TestSupport
 import Testing
 
 @testable import LagOutput

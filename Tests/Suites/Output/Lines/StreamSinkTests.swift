@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import LagActivity
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import LagMonitorDelivery

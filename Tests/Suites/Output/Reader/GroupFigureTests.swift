@@ -1,5 +1,6 @@
 import Foundation
 import LagModel
+import TestSupport
 import Testing
 
 @testable import LagReader
@@ -106,9 +107,9 @@ struct GroupFigureTests {
     }
 
     @Test func `several reader threads give the result of one`() throws {
-        try Folder.with { folder in
+        try ScratchDirectory.with { scratch in
             let lines = (0..<30_000).map { Samples.line(id: Samples.id($0 / 2), fingerprint: "v1:\($0 / 2 % 50)", culprit: "f") }
-            let path = folder.appending(path: "lines").path
+            let path = scratch.file("lines")
             try (lines.joined(separator: "\n") + "\n{\"cut\":").write(toFile: path, atomically: true, encoding: .utf8)
             let deduplicator = StallDeduplicator()
             let result = ParallelLineReader([try InputFile(path)], workers: 4).run {

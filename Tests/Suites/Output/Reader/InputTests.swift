@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import LagReader
@@ -107,7 +108,8 @@ struct InputTests {
     }
 
     @Test func `the kind of a file is detected by its first bytes, not by its name`() throws {
-        try Folder.with { folder in
+        try ScratchDirectory.with { scratch in
+            let folder = URL(fileURLWithPath: scratch.path)
             try Data(Self.packed).write(to: folder.appending(path: "plain.jsonl"))
             try Data(Self.text.utf8).write(to: folder.appending(path: "lines.gz"))
             try Data([0x1f]).write(to: folder.appending(path: "one"))
@@ -120,7 +122,8 @@ struct InputTests {
     }
 
     @Test func `a file is followed through growth, truncation and rotation`() throws {
-        try Folder.with { folder in
+        try ScratchDirectory.with { scratch in
+            let folder = URL(fileURLWithPath: scratch.path)
             let path = folder.appending(path: "log").path
             let file = FollowedFile(path: path)
             var lines: [String] = []
@@ -158,15 +161,5 @@ struct InputTests {
             read()
             #expect(lines.last == "again")
         }
-    }
-}
-
-/// A folder that exists for one test.
-enum Folder {
-    static func with<Result>(_ body: (URL) throws -> Result) throws -> Result {
-        let folder = FileManager.default.temporaryDirectory.appending(path: "lagreader-" + UUID().uuidString)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        return try body(folder)
     }
 }

@@ -1,6 +1,7 @@
 internal import CLagBeacon
 internal import CLagRemote
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import LagMonitor
@@ -26,7 +27,7 @@ struct SettlingTests {
         watch.scan()
         let deadline = watch.settlingDeadline
         #expect(deadline != .max && watch.slots.values.allSatisfy { $0.unselected == nil })
-        while clb_now_ns() < deadline { usleep(1000) }
+        #expect(eventually { clb_now_ns() >= deadline })
         // As the watch's thread does: unselected claims are checked again each second.
         for round in 1...4 {
             if round == 3 { watch.forgetSelection() }
