@@ -43,6 +43,8 @@ public func withStallContext<Result: ~Copyable, Failure: Error>(
 /// meanwhile.
 ///
 /// ```swift
+/// import LagMonitor
+///
 /// await withStallContext(name: "GET /orders/:id", ["tenant": tenant]) {
 ///     await respondLater(to: request)
 /// }

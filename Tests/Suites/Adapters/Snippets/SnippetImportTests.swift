@@ -62,6 +62,7 @@ import Testing
 
     /// Declarations that snippets assume.
     private static let surroundings = """
+        import Dispatch
         import LagMonitor
         import LagMonitorTestKit
         import Logging
@@ -81,12 +82,16 @@ import Testing
         let path = "/var/lib/shop"
         let (tenant, request) = ("acme", "GET /orders/7")
         let bytes: [UInt8] = []
-        let queue: [Int] = []
+        let queue = PingedQueue(.main)
+        let rules = StallRules.pings
+        let store = ImageStore()
 
         func serve() async throws {}
         func loadAll() async {}
         func writeIndex() {}
         func respond(to request: String) {}
+        func respondLater(to request: String) async {}
+        func migrateDatabase() {}
 
         struct Server: Service {
             func run() async throws {}
@@ -101,6 +106,9 @@ import Testing
         struct AlertBook {
             let titles: [String] = []
             init(_ stalls: some StallSource) {}
+        }
+        extension PingedQueue {
+            var count: Int { 0 }
         }
         extension Pump {
             func submit(_ work: @escaping @Sendable () -> Void) { work() }

@@ -22,14 +22,9 @@ import Testing
         for line in snippet.imports { #expect(Self.compiled.joined().contains(line), "\(line)") }
     }
 
-    /// A reader copies one snippet, or reads a page from its top: so the first snippet of a page or file names the modules, and
-    /// later ones continue it.
+    /// A reader copies one snippet: each names the modules that it needs.
     @Test(arguments: code) func `a snippet shows its imports`(_ snippet: Snippet) {
-        let before = Snippet.all.filter { $0.file == snippet.file && $0.line <= snippet.line }
-        #expect(
-            before.contains { $0.imports.contains { $0.hasPrefix("import LagMonitor") } },
-            "no import of LagMonitor up to here"
-        )
+        #expect(snippet.imports.contains { $0.hasPrefix("import LagMonitor") }, "no import of LagMonitor")
     }
 
     /// Tests the check itself: with any line changed, no snippet would pass.
