@@ -62,7 +62,7 @@ public final class PingedQueue: PingableLoop, TickingLoop, UnpinnedLoop, Mailbox
 
     public var beacon: ActivityBeacon { mailbox.beacon }
 
-    /// Thread 0: it changes (``presentThread``).
+    /// Thread 0: the queue runs on changing threads.
     public var thread: ThreadIdentity { ThreadIdentity(tid: 0, stackLow: 0, stackHigh: 0) }
 
     public var publishesActivity: Bool { false }
