@@ -8,7 +8,17 @@
 
 #include "clr_thread_sample.h"
 #include "foreign_descriptor.h"
+#include "cll_memory.h"
 #include "cll_procfs_text.h"
+
+// Newer than the headers of some systems; the numbers are the same on every architecture.
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+#ifndef SYS_futex_wait
+#define SYS_futex_wait 455
+#endif
+enum { FUTEX2_PRIVATE_BIT = 128 };  // FUTEX2_PRIVATE (linux/futex.h)
 
 static int clr_is_read(int64_t number) {
     return number == SYS_read || number == SYS_readv || number == SYS_recvfrom || number == SYS_recvmsg || number == SYS_recvmmsg;
@@ -19,6 +29,8 @@ int32_t clr_call_use(pid_t pid, const cll_thread_syscall *call) {
     if (clr_wait_kind(call->number) != 0) return CLR_CALL_RESTS;
     switch (call->number) {
         case SYS_futex:
+        case SYS_futex_wait:
+        case SYS_futex_waitv:
         case SYS_accept:
         case SYS_accept4:
         case SYS_rt_sigtimedwait:
@@ -30,9 +42,10 @@ int32_t clr_call_use(pid_t pid, const cll_thread_syscall *call) {
         case SYS_semop:
         case SYS_semtimedop:
         case SYS_io_getevents:
+        case SYS_io_pgetevents:
         case SYS_flock:
         case SYS_fcntl:
-        // A wait with a timeout, restarted after a stop.
+        // A call with a timeout, restarted after a stop; the caller may know which one (`clr_restarted`).
         case SYS_restart_syscall:
 #ifdef SYS_pause
         case SYS_pause:
@@ -68,7 +81,30 @@ static int clr_joins_thread(pid_t pid, const cll_thread_syscall *call) {
 }
 
 int clr_awaits_own(const cll_thread_syscall *call) {
-    return call->number == SYS_wait4 || call->number == SYS_waitid || call->number == SYS_futex;
+    switch (call->number) {
+        case SYS_wait4:
+        case SYS_waitid:
+        case SYS_futex:
+        case SYS_futex_wait:
+        case SYS_futex_waitv: return 1;
+        default: return 0;
+    }
+}
+
+void clr_restarted(cll_thread_syscall *call, const cll_thread_syscall *before) {
+    if (call->number != SYS_restart_syscall || call->sp != before->sp || call->pc != before->pc) return;
+    for (int index = 0; index < 6; index++) {
+        if (call->arguments[index] != before->arguments[index]) return;
+    }
+    call->number = before->number;
+}
+
+// Whether the first futex of the vector is shared. The rest is of the same kind: a wait for both is not known to exist.
+static int clr_is_shared_vector(pid_t pid, const cll_thread_syscall *call) {
+    struct { uint64_t value, address; uint32_t flags, reserved; } first;
+    uint64_t at = call->arguments[0];
+    return cll_memory_ready_bytes(pid, at, sizeof(first)) == sizeof(first) && cll_memory_read(pid, at, &first, sizeof(first)) == sizeof(first)
+        && (first.flags & FUTEX2_PRIVATE_BIT) == 0;
 }
 
 int clr_waits_among_processes(pid_t pid, const cll_thread_syscall *call) {
@@ -80,6 +116,8 @@ int clr_waits_among_processes(pid_t pid, const cll_thread_syscall *call) {
         case SYS_semtimedop: return 1;
         case SYS_fcntl: return operation == F_SETLKW || operation == F_OFD_SETLKW;
         case SYS_futex: return (operation & FUTEX_PRIVATE_FLAG) == 0 && !clr_joins_thread(pid, call);
+        case SYS_futex_wait: return ((uint32_t)call->arguments[3] & FUTEX2_PRIVATE_BIT) == 0;
+        case SYS_futex_waitv: return clr_is_shared_vector(pid, call);
         default: return 0;
     }
 }
@@ -111,20 +149,38 @@ int clr_threads_use(pid_t pid) {
     return search.threads > 0 && search.await_child == search.threads ? CLR_THREADS_AWAIT_CHILDREN : CLR_THREADS_OTHERWISE;
 }
 
-typedef struct clr_waiter_search {
+typedef struct clr_fetcher_search {
     pid_t pid, tid;
     int32_t epoll;
-} clr_waiter_search;
+    const clr_wait_object *object;
+} clr_fetcher_search;
+
+// 1: found; 0: not among all threads; -1: not among the first ones, or they cannot be listed.
+static int clr_search_threads(clr_fetcher_search *search, uint32_t most, int (*visit)(unsigned tid, void *context)) {
+    int found = cll_procfs_each(search->pid, "task", most, visit, search);
+    return found > 0 ? 1 : found < 0 ? -1 : 0;
+}
 
 static int clr_visit_waiter(unsigned tid, void *context) {
-    const clr_waiter_search *search = context;
+    const clr_fetcher_search *search = context;
     cll_thread_syscall call;
     if ((pid_t)tid == search->tid || cll_procfs_syscall(search->pid, (pid_t)tid, &call) != CLL_SYSCALL_BLOCKED) return 0;
     return clr_epoll_of_wait(&call) == search->epoll;
 }
 
-int clr_epoll_has_other_waiter(pid_t pid, pid_t tid, int32_t epoll) {
-    enum { MOST = 64 };
-    clr_waiter_search search = {.pid = pid, .tid = tid, .epoll = epoll};
-    return epoll >= 0 && cll_procfs_each(pid, "task", MOST, clr_visit_waiter, &search) > 0;
+int clr_epoll_has_other_waiter(pid_t pid, pid_t tid, int32_t epoll, uint32_t most) {
+    clr_fetcher_search search = {.pid = pid, .tid = tid, .epoll = epoll};
+    return epoll >= 0 ? clr_search_threads(&search, most, clr_visit_waiter) : 0;
+}
+
+static int clr_visit_acceptor(unsigned tid, void *context) {
+    const clr_fetcher_search *search = context;
+    cll_thread_syscall call;
+    if ((pid_t)tid == search->tid || cll_procfs_syscall(search->pid, (pid_t)tid, &call) != CLL_SYSCALL_BLOCKED) return 0;
+    return clr_accepts_for(search->pid, &call, search->object);
+}
+
+int clr_has_other_acceptor(pid_t pid, pid_t tid, const clr_wait_object *object, uint32_t most) {
+    clr_fetcher_search search = {.pid = pid, .tid = tid, .object = object};
+    return clr_search_threads(&search, most, clr_visit_acceptor);
 }

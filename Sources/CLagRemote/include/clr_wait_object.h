@@ -186,10 +186,18 @@ enum { CLR_CALL_WORKS = 0, CLR_CALL_RESTS = 1, CLR_CALL_SLEEPS = 2 };
 
 int32_t clr_call_use(pid_t pid, const cll_thread_syscall *call);
 
+// The kernel shows a call with a timeout that it restarts after a stop as `restart_syscall`, with the same arguments: replaces that number by the one of
+// `before`, if that is the same call as the thread made it.
+void clr_restarted(cll_thread_syscall *call, const cll_thread_syscall *before);
+
 // Whether one of the first 64 threads of the process sleeps in a wait for events that may be a loop's: on an epoll instance, a ring, or several
 // descriptors. Or whether all of them wait for children. Explains why a process has no known loop. Takes some 5 µs per thread.
 enum { CLR_THREADS_OTHERWISE = 0, CLR_THREADS_WAIT = 1, CLR_THREADS_AWAIT_CHILDREN = 2 };
 int clr_threads_use(pid_t pid);
 
-// Whether another one of the first 64 threads of the process sleeps in a wait on this epoll instance: then it fetches the events. Takes some 5 µs per thread.
-int clr_epoll_has_other_waiter(pid_t pid, pid_t tid, int32_t epoll);
+// Whether another one of the first `most` threads of the process sleeps in a wait on this epoll instance: then it fetches the events. 0: none of all
+// threads; -1: not known, because there are more. Takes some 5 µs per thread.
+int clr_epoll_has_other_waiter(pid_t pid, pid_t tid, int32_t epoll, uint32_t most);
+
+// The same for new connections: whether another thread sleeps in `accept` at a listening socket of `object`. Takes some 5 µs per thread.
+int clr_has_other_acceptor(pid_t pid, pid_t tid, const clr_wait_object *object, uint32_t most);

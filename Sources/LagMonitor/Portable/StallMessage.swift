@@ -32,9 +32,10 @@ package struct StallMessage {
         return (record.task?.name).map { ", in task \($0)" } ?? ""
     }
 
-    /// Whether an event waited for the loop meanwhile.
+    /// Whether an event waited for the loop meanwhile, if that is known.
     private static func waiting(_ evidence: StallRecord.Evidence) -> String {
-        guard evidence.pending == true else { return "" }
+        guard let isPending = evidence.pending else { return "" }
+        guard isPending else { return " while nothing else waited" }
         let jobs = evidence.jobsWaiting ?? 0
         let what = jobs == 0 ? "work" : jobs == 1 ? "1 job" : "\(jobs) jobs"
         // It is a lower bound: not rounded up to the next millisecond.

@@ -41,8 +41,9 @@ package final class AttachWatch: @unchecked Sendable {
     private static let eagerRounds = 40
     private static let roundNanoseconds: UInt64 = 1_000_000_000
     private static let shareOfRound: UInt64 = 20
-    /// After this many rounds without a loop, that is reported.
-    private static let roundsBeforeError = 43
+    private static let longestPauseNanoseconds: UInt64 = 10_000_000_000
+    /// After this time without a loop, that is reported.
+    private static let patienceNanoseconds: UInt64 = 5_000_000_000
     /// After this many rounds in which the process is not selected, that is reported.
     private static let roundsUnselected = 5
 
@@ -210,6 +211,8 @@ package final class AttachWatch: @unchecked Sendable {
             semaphore: wake
         )
         var rounds = 0
+        let patientUntil = clb_now_ns() + (search.isLeftAlone ? 0 : Self.patienceNanoseconds)
+        var silence: String?
         // The threads whose loops are counted.
         var counted: Set<Int32> = []
         while !stopping.load(ordering: .acquiring), isAlive, ProgramImage.isSame(&image, in: process) {
@@ -229,18 +232,30 @@ package final class AttachWatch: @unchecked Sendable {
                     loopsBegun.add(1, ordering: .relaxed)
                 }
             }
-            let now = WatchedProcess(pid: process, startTicks: startTicks, name: context.processName, loops: loops)
+            if let omission = search.takeOmission() { reportError(omission) }
+            if silence == nil, clb_now_ns() >= patientUntil, loops.allSatisfy(\.waitsForTimeAlone) {
+                let message = search.nothingFound
+                silence = message
+                reportError("process \(process): \(message)")
+            }
+            let now = WatchedProcess(
+                pid: process,
+                startTicks: startTicks,
+                name: context.processName,
+                loops: loops,
+                silence: loops.allSatisfy(\.waitsForTimeAlone) ? silence : nil
+            )
             currentProcess.withLock { $0 = now }
             probe.answer(call, by: .manager)
             probe.answer(call, by: .relay)
             rounds += 1
-            if rounds == (search.isLeftAlone ? 1 : Self.roundsBeforeError), loops.allSatisfy(\.waitsForTimeAlone) {
-                reportError(search.nothingFound)
-            }
             // With a thousand threads a round takes long, so it is done less often.
-            let pause = max(Self.eagerNanoseconds, Self.shareOfRound * (clb_now_ns() - begun))
+            let pause = min(Self.shareOfRound * (clb_now_ns() - begun), Self.longestPauseNanoseconds)
             semaphore.drain()
-            waitForEnd(rounds < Self.eagerRounds ? min(pause, Self.roundNanoseconds) : Self.roundNanoseconds)
+            waitForEnd(
+                rounds < Self.eagerRounds
+                    ? min(max(pause, Self.eagerNanoseconds), Self.roundNanoseconds) : max(pause, Self.roundNanoseconds)
+            )
         }
         currentProcess.withLock { $0 = nil }
         monitor.stop()

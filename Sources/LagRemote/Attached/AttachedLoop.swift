@@ -25,17 +25,12 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     private var recorder: SwitchRecorder
     private var calm = WakeRateMeter()
     package private(set) var sampledStretches = SampledStretches()
-    private var results = clr_wait_results()
-    private var contents: UInt64 = 0
+    private var results = WaitResults()
     /// The program of the process when the loop was found.
     private var image: ProgramImage?
     private var samplesAtWork = 0
     private static let samplesPerImageCheck = 4
     private var (isOver, end) = (false, ThreadEnd())
-    /// When the results of the loop's wait were last seen to differ.
-    private var changedNanoseconds: UInt64 = 0
-    /// When they were last seen unchanged before that, and now.
-    private var sameNanoseconds: (beforeChange: UInt64, last: UInt64) = (0, 0)
     /// The previous sample.
     private var last: (nanoseconds: UInt64, wasAsleep: Bool) = (0, false)
     /// The beacon's word of work that was found to keep other work waiting: recorded even if it ends before the rules check it.
@@ -49,6 +44,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     /// Since when its iterations would have been seen, while it is watched for them.
     private var watchedNanoseconds: UInt64 = 0
     private let coverage = TurnCoverage()
+    private let confirmation = RestConfirmation()
 
     /// - Parameters:
     ///   - files: owned by this object from now on.
@@ -119,11 +115,15 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         )
         let isStamped = iterationProbe.stamps != .none
         let wasWatched = iterationProbe.isWatching
+        let isContinuous = iterationProbe.isLight
         let outcome = iterationProbe.poll()
         let wasAtWork = finder.isAtWork
         publish(finder.observe(observation, at: now, seen: seen, isHandlers: isInner, withHeld(outcome, trace, at: now)))
         let hasSlept = isAsleep && last.wasAsleep && !finder.hasMoved
-        coverage.record(outcome == .refused && !hasSlept ? nil : wasWatched && outcome == .nothing || hasSlept, at: seen)
+        let isCovered =
+            wasWatched
+            && TurnCoverage.isCovered(since: last.nanoseconds, by: watchedNanoseconds, isContinuous: isContinuous)
+        coverage.record(outcome == .refused && !hasSlept ? nil : isCovered && outcome == .nothing || hasSlept, at: seen)
         if wasAtWork, finder.isAtWork {
             // The count includes the waits of handlers. If timestamps were lost in a full ring, it is more reliable.
             if isStamped, let trace, trace.firstPass != nil || trace.hasLastPass {
@@ -146,16 +146,17 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         }
         last = (now, isAsleep)
         if finder.isAtWork {
-            recordContents(at: now)
+            if isAsleep { examiner.recordCall(found.call) }
+            results.read(of: thread.process, at: now)
             samplesAtWork += 1
             if quiet.load(ordering: .relaxed) { recorder.record(false) }
             // A working thread may be about to exec another program, which rests elsewhere.
             if samplesAtWork % Self.samplesPerImageCheck == 0, !isSameImage { return finish() }
         } else {
+            confirmation.recordRest(runs: observation.runs, at: now)
             restRecording(observation, at: now, wasAtWork: wasAtWork)
-            contents = 0
             waitReturn.record(finder.place, at: observation.place)
-            results = clr_results_of_wait(&found.call)
+            results.record(&found.call)
             waitStackPointer.store(found.call.sp, ordering: .relaxed)
             examiner.recordRest(found.call, at: now)
             if examiner.readsCalls { finder.recordInterpreter() }
@@ -215,11 +216,13 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
             limit: limit,
             at: now,
             stretch: clb_beacon_word(beacon.raw),
+            isYoung: confirmation.isYoung(wokenAt: clb_beacon_woke_ns(beacon.raw)),
             // What its sibling processes do is not known here: a socket that its parent has as well may be shared with them.
             others: { ProcFile.parent(of: thread.process).map { [.process($0)] } ?? [] }
         )
     }
 
+    package var isConfirmed: Bool { confirmation.isConfirmed }
     package var waitsForTimeAlone: Bool { examiner.waitsForTimeAlone }
     package var waits: PublishedWaits { .samples }
     package var hasExited: Bool { examiner.process.hasExited }
@@ -250,9 +253,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
                 ? finder.isInDoubt(at: now)
                 : finder.mayBeHeld(at: now, isForProof: coverage.isWanted && !iterationProbe.makesManyCalls)
         else { return iterationProbe.end() }
-        let wasWatched = iterationProbe.isWatching
-        iterationProbe.begin(at: finder.place, &recorder)
-        if !wasWatched { watchedNanoseconds = clb_now_ns() }
+        if iterationProbe.begin(at: finder.place, &recorder) { watchedNanoseconds = clb_now_ns() }
     }
 
     /// The trace with the pass that was seen while the thread was traced.
@@ -265,21 +266,9 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         switch outcome {
         case .nothing, .refused: break
         case .iteration(let time): publish(finder.recordIteration(at: time, after: last.nanoseconds, before: now))
-        // The next wait overwrites the results of the last one: if they changed, there was another wait.
         case .tooManyCalls:
-            publish(finder.recordIteration(at: nil, after: sameNanoseconds.beforeChange, before: changedNanoseconds))
+            publish(finder.recordIteration(at: nil, after: results.sameNanoseconds, before: results.changedNanoseconds))
         }
-    }
-
-    private func recordContents(at now: UInt64) {
-        guard results.length > 0 else { return }
-        let found = clr_read_results(thread.process, results)
-        if contents != 0, found != 0, found != contents {
-            changedNanoseconds = now
-            sameNanoseconds.beforeChange = sameNanoseconds.last
-        }
-        sameNanoseconds.last = now
-        contents = found
     }
 
     private func publish(_ step: IterationDetector.Step) {

@@ -58,19 +58,22 @@ struct IterationProbe: ~Copyable {
     var stamps: SwitchTrace.Stamps { !isCounting || !isStamped ? .none : pollsSinceBegin > 0 ? .all : .some }
 
     /// Starts it. Takes some µs, and 50 once, or if the thread must be stopped.
-    mutating func begin(at place: RestPlace, _ recorder: inout SwitchRecorder) {
+    /// - Returns: whether it watches only from now on.
+    mutating func begin(at place: RestPlace, _ recorder: inout SwitchRecorder) -> Bool {
         if hasNoCounter {
-            if check == nil { check = clr_iteration_check_begin(process, tid, place.call ?? -1, place.stackPointer) }
-            return
+            guard check == nil else { return false }
+            check = clr_iteration_check_begin(process, tid, place.call ?? -1, place.stackPointer)
+            return true
         }
         // Without a counter the thread is stopped from now on, but not at once, because it must first be permitted
         // (``IterationDetector``).
-        guard prepareCounter(place.programCounter, &recorder), !isCounting, let counter else { return }
+        guard prepareCounter(place.programCounter, &recorder), !isCounting, let counter else { return !isCounting }
         isCounting = true
         pollsSinceBegin = 0
         recorder.beginStamps()
         counted = cll_breakpoint_count(counter.descriptor)
         cll_breakpoint_set(counter.descriptor, 1)
+        return true
     }
 
     /// The result. A thread that was traced is released.

@@ -21,8 +21,11 @@ struct LoopSearch {
     /// Threads that cannot be watched.
     private var refused: Set<Int32> = []
 
-    /// In a process with more threads, the others are not sampled.
+    /// In a process with more threads, the others are not sampled, which is reported once.
     private static let mostThreads = 1024
+    private var (hasOmitted, isOmissionTaken) = (false, false)
+    /// In a process with more threads, a thread needs several waits to be a loop.
+    private static let mostThreadsOfPool: UInt32 = 64
     private static let namesInMessage = 8
 
     init(
@@ -49,7 +52,12 @@ struct LoopSearch {
     /// - Returns: the loops that it found.
     mutating func scan() -> [AttachedLoop] {
         guard !isLeftAlone else { return [] }
-        let threads = threads()
+        var threads = threads()
+        // The kernel lists the oldest ones first.
+        if named.isEmpty, threads.count > Self.mostThreads {
+            hasOmitted = true
+            threads.removeLast(threads.count - Self.mostThreads)
+        }
         forgetAllBut(threads)
         var found: [AttachedLoop] = []
         for tid in threads where loops[tid] == nil && !refused.contains(tid) {
@@ -77,21 +85,29 @@ struct LoopSearch {
     /// names one as a loop, none is.
     var isLeftAlone: Bool { isGo && named.isEmpty && selection.threads.isEmpty }
 
+    /// The message about threads that are not searched, once.
+    mutating func takeOmission() -> String? {
+        guard hasOmitted, !isOmissionTaken else { return nil }
+        isOmissionTaken = true
+        return "process \(process) has more than \(Self.mostThreads) threads: no loop is searched for in the others; "
+            + "use lagmond attach --loop for one that is a loop"
+    }
+
     /// The message if no loop is found.
     var nothingFound: String {
         guard !isLeftAlone else {
-            return "process \(process): \(GoProgram.notice); use lagmond attach --loop or --thread for one that is a loop"
+            return "\(GoProgram.notice); use lagmond attach --loop or --thread for one that is a loop"
         }
         let way = named.isEmpty ? "epoll_wait, poll or select" : "one place"
         guard selection.threads.isEmpty else {
             let names = Set(threads().compactMap { ThreadName.selectable($0, of: process) }).sorted()
             let others = names.count - Self.namesInMessage
             let shown = names.prefix(Self.namesInMessage).joined(separator: ", ") + (others > 0 ? " and \(others) more" : "")
-            return "process \(process): no thread that is selected (\(selection.shown)) was seen to rest in \(way) yet: "
+            return "no thread that is selected (\(selection.shown)) was seen to rest in \(way) yet: "
                 + "nothing is watched so far; its threads are \(shown)"
         }
         let hint = named.isEmpty ? "; use lagmond attach --loop for a thread that rests elsewhere" : ""
-        return "process \(process): no thread was seen to rest in \(way) yet: nothing is watched so far\(hint)\(children)"
+        return "no thread was seen to rest in \(way) yet: nothing is watched so far\(hint)\(children)"
     }
 
     /// A server's master delegates its work to other processes.
@@ -141,7 +157,7 @@ struct LoopSearch {
     /// Threads that share an instance are a pool; each of them is assessed by its own waits.
     private func accepts(_ tid: Int32, _ epoll: Int32) -> Bool {
         !loops.values.contains { $0.epoll == epoll } && clr_epoll_accepts(handle.descriptor, process, epoll) != 0
-            && clr_epoll_has_other_waiter(process, tid, epoll) == 0
+            && clr_epoll_has_other_waiter(process, tid, epoll, Self.mostThreadsOfPool) == 0
     }
 
     private mutating func forgetAllBut(_ threads: [Int32]) {
@@ -152,7 +168,7 @@ struct LoopSearch {
 
     private func threads() -> [Int32] {
         named.isEmpty
-            ? ProcFile.numbers(in: "/proc/\(process)/task", limit: Self.mostThreads)
+            ? ProcFile.numbers(in: "/proc/\(process)/task", limit: Self.mostThreads + 1)
             : ProcFile.numbers(in: "/proc/\(process)/task").filter(named.contains)
     }
 }

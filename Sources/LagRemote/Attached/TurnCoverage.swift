@@ -16,6 +16,12 @@ final class TurnCoverage: Sendable {
     private let unprovedNanoseconds = Atomic<UInt64>(0)
     private let askedNanoseconds = Atomic<UInt64>(0)
 
+    /// Whether watching has covered all the time since the previous sample: it begins some µs after one. A check by stops begins
+    /// anew after each sample; an iteration in such a gap is improbable, and it cannot be excluded.
+    static func isCovered(since sampled: UInt64, by watched: UInt64, isContinuous: Bool) -> Bool {
+        !isContinuous || watched <= sampled
+    }
+
     /// - Parameter isComplete: whether it was watched for iterations, or slept, all the time since the previous sample. Nil: not
     ///   known, because it could not be stopped. If another of our threads had stopped it for its stack, other samples prove it.
     func record(_ isComplete: Bool?, at now: UInt64) {

@@ -54,6 +54,7 @@ extension LoopExaminer {
         guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.number >= 0 else {
             return CallReading(doing: .working)
         }
+        resolve(&call, &state)
         if clr_wait_kind(call.number) != 0, object?.isWaited(in: &call, of: process.pid) == true {
             return CallReading(doing: .waitingForAll)
         }
@@ -107,6 +108,7 @@ extension LoopExaminer {
         let (isShared, events, known) = state.withLock { ($0.sharedNanoseconds != nil, $0.events, $0.handlerCall) }
         var call = cll_thread_syscall()
         let isBlocked = cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED) && call.number >= 0
+        if isBlocked { state.withLock { resolve(&call, &$0) } }
         // While work is pending it is a stall at any place; then only an action needs it.
         let present = isBlocked ? HandlerCall(call, in: stretch) : nil
         let isKnown = known != nil && known == present
@@ -171,10 +173,11 @@ extension LoopExaminer {
 
     /// Whether the thread still sleeps in a call that was found before: then the memory of its arguments is what the kernel uses.
     func isAsleep(in call: cll_thread_syscall) -> Bool {
-        var now = cll_thread_syscall()
-        return cll_procfs_syscall(process.pid, tid, &now) == Int32(CLL_SYSCALL_BLOCKED) && now.number == call.number
-            && now.sp == call.sp
-            && now.pc == call.pc && now.arguments.0 == call.arguments.0 && now.arguments.1 == call.arguments.1
+        var (now, before) = (cll_thread_syscall(), call)
+        guard cll_procfs_syscall(process.pid, tid, &now) == Int32(CLL_SYSCALL_BLOCKED) else { return false }
+        clr_restarted(&now, &before)
+        return now.number == call.number && now.sp == call.sp && now.pc == call.pc && now.arguments.0 == call.arguments.0
+            && now.arguments.1 == call.arguments.1
     }
 
     private static let mostReadings = 4

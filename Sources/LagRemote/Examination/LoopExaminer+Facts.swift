@@ -8,6 +8,9 @@ extension LoopExaminer {
         fileprivate var rule: QuietRule
         fileprivate let object: WaitObject?
         fileprivate let reading: CallReading
+        fileprivate let isForProof: Bool
+        /// False: it is not known whether other threads fetch the events.
+        let isSharingKnown: Bool
     }
 
     /// For the parameters see ``examine(limit:at:stretch:since:isProvisional:isYoung:isServing:isHandler:sharing:others:)``.
@@ -66,12 +69,21 @@ extension LoopExaminer {
             isForProof
             ? state.provedTurns.hasFetched(work.fetched, in: 0, at: now)
             : state.turns.hasFetched(work.fetched, in: stretch, at: now)
+        var isSharingKnown = true
         if rule.isLoop, let epoll = state.object?.epoll {
-            rule.sharing = self.sharing(of: epoll, sharing, &state, at: now)
+            let found = self.sharing(of: epoll, isForProof: isForProof, sharing, &state, at: now)
+            isSharingKnown = found != nil
+            rule.sharing = found ?? .alone
             // Another thread may have fetched the event, and not read it yet.
             if isNew, rule.sharing != .alone { (rule.pending, rule.isByStretch) = (work.pending, false) }
         }
-        return Facts(rule: rule, object: state.object, reading: reading)
+        return Facts(
+            rule: rule,
+            object: state.object,
+            reading: reading,
+            isForProof: isForProof,
+            isSharingKnown: isSharingKnown
+        )
     }
 
     /// Call it without the lock, because the objects of other loops are under their locks.
@@ -85,8 +97,12 @@ extension LoopExaminer {
         if rule.pending == .none, rule.isProved, object.hasClientOfHandler(pidfd: process.descriptor, process: process.pid) {
             rule.pending = .pending
         }
+        let hasAcceptor = facts.isForProof ? hasOtherAcceptor(of: object, at: now) : false
         guard rule.pending == .pending else { return (rule, true) }
         rule.pending = work(at: object, besides: others(), at: now)
+        if hasAcceptor != false, object.readyListeners(pidfd: process.descriptor, process: process.pid) != nil {
+            rule.pending = hasAcceptor == nil ? .unknown : .none
+        }
         rule.hasClientWork = object.hasClientWork(pidfd: process.descriptor, process: process.pid)
         return (rule, rule.pending != .unknown)
     }

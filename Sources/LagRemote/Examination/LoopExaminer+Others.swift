@@ -55,6 +55,9 @@ extension LoopExaminer {
     /// waits there is a moment in which no thread waits.
     private static let searchNanoseconds: UInt64 = 500_000_000
     private static let searchAgainNanoseconds: UInt64 = 40_000_000
+    /// How many threads are searched: for a line, and for an action.
+    private static let mostThreads: UInt32 = 64
+    private static let mostThreadsForProof: UInt32 = 256
 
     /// How long an instance counts as shared with the last thread that fetched from it: a pool's threads fetch more often, and a
     /// thread that has taken over a loop soon counts as its only owner.
@@ -63,24 +66,53 @@ extension LoopExaminer {
     /// Which other thread fetches from the instance: one that the kernel shows asleep in a wait on it, or one that is known to
     /// have returned from such a wait.
     /// - Parameter known: what the loop's process publishes.
-    func sharing(of epoll: Int32, _ known: (_ epoll: Int32) -> QuietRule.Sharing, _ state: inout State, at now: UInt64)
-        -> QuietRule.Sharing
-    {
+    /// - Returns: nil: not known, because the process has more threads than are searched. Only for an action.
+    func sharing(
+        of epoll: Int32,
+        isForProof: Bool,
+        _ known: (_ epoll: Int32) -> QuietRule.Sharing,
+        _ state: inout State,
+        at now: UInt64
+    ) -> QuietRule.Sharing? {
         var sharing = known(epoll)
-        if sharing != .now, hasOtherWaiter(epoll, &state, at: now) { sharing = .now }
-        if sharing == .now { state.sharedNanoseconds = now }
-        guard sharing == .alone, let shared = state.sharedNanoseconds, now < shared &+ Self.sharedNanoseconds else {
-            return sharing
+        // What the process publishes includes all its threads.
+        let needsAll = isForProof && !isClaimed
+        if sharing != .now {
+            switch hasOtherWaiter(epoll, needsAll ? Self.mostThreadsForProof : Self.mostThreads, &state, at: now) {
+            case true?: sharing = .now
+            case nil where needsAll: return nil
+            case false?, nil: break
+            }
         }
-        return .lately
+        if sharing == .now { state.sharedNanoseconds = now }
+        guard sharing == .alone, let shared = state.sharedNanoseconds else { return sharing }
+        // At full load no thread of a pool sleeps in its wait.
+        if needsAll { return .now }
+        return now < shared &+ Self.sharedNanoseconds ? .lately : .alone
     }
 
-    private func hasOtherWaiter(_ epoll: Int32, _ state: inout State, at now: UInt64) -> Bool {
-        let gap = state.otherWaiter.found ? Self.searchNanoseconds : Self.searchAgainNanoseconds
-        guard now >= state.otherWaiter.nanoseconds &+ gap else { return state.otherWaiter.found }
-        state.otherWaiter = (clr_epoll_has_other_waiter(process.pid, tid, epoll) != 0, now)
+    /// - Returns: nil: not among so many threads, and there are more.
+    private func hasOtherWaiter(_ epoll: Int32, _ most: UInt32, _ state: inout State, at now: UInt64) -> Bool? {
+        let known = state.otherWaiter
+        let gap = known.found == true ? Self.searchNanoseconds : Self.searchAgainNanoseconds
+        if now < known.nanoseconds &+ gap, known.found != nil || known.most >= most { return known.found }
+        let found = clr_epoll_has_other_waiter(process.pid, tid, epoll, most)
+        state.otherWaiter = (found < 0 ? nil : found > 0, now, most)
         return state.otherWaiter.found
     }
+
+    /// Whether another thread of the process was ever found to accept the connections that wait at the object; nil: not known,
+    /// because it has more threads than are searched, or another thread's examination has not ended. Call it without the lock,
+    /// also while nothing is pending: at full load, no thread of a pool sleeps in `accept`.
+    func hasOtherAcceptor(of object: WaitObject, at now: UInt64) -> Bool? {
+        guard let known = tryState({ $0.acceptor }) else { return nil }
+        if let known, known.found == true || now < known.nanoseconds &+ Self.acceptorNanoseconds { return known.found }
+        let found = object.hasOtherAcceptor(process: process.pid, tid: tid, most: Self.mostThreadsForProof)
+        _ = tryState { $0.acceptor = (found, now) }
+        return found
+    }
+
+    private static let acceptorNanoseconds: UInt64 = 1_000_000_000
 }
 
 extension LoopExaminer {

@@ -1,3 +1,5 @@
+internal import CLagLinux
+internal import CLagRemote
 internal import Glibc
 internal import Synchronization
 
@@ -15,5 +17,17 @@ extension LoopExaminer {
             if let result = state.withLockIfAvailable({ body(&$0) }) { return result }
         }
         return nil
+    }
+
+    /// Call it when the thread was found asleep in a call while at work. It is skipped during another thread's examination.
+    func recordCall(_ call: cll_thread_syscall) {
+        var call = call
+        state.withLockIfAvailable { state in resolve(&call, &state) }
+    }
+
+    /// Replaces a call that the kernel restarts after a stop by what it was.
+    func resolve(_ call: inout cll_thread_syscall, _ state: inout State) {
+        clr_restarted(&call, &state.lastCall)
+        state.lastCall = call
     }
 }

@@ -43,7 +43,9 @@ package final class LoopExaminer: Sendable {
         /// The beacon's words of the rest in which it was read, and of the last recorded rest.
         var readWord: UInt64 = 0
         var restWord: UInt64 = 0
-        var otherWaiter: (found: Bool, nanoseconds: UInt64) = (false, 0)
+        var otherWaiter: (found: Bool?, nanoseconds: UInt64, most: UInt32) = (false, 0, 0)
+        /// Whether another thread accepts connections at the object, for proofs; nil: not searched for yet.
+        var acceptor: (found: Bool?, nanoseconds: UInt64)?
         /// When another thread was last known to wait on its instance, or to fetch from it: with leaders and followers, a
         /// follower rests outside its wait.
         var sharedNanoseconds: UInt64?
@@ -64,7 +66,7 @@ package final class LoopExaminer: Sendable {
     /// A thread that its user, or its own program, declares to be a loop: any blocking call is a stall.
     let isDeclared: Bool
     /// Being a loop is only a claim of the shared table, which every process of the command can write.
-    private let isClaimed: Bool
+    let isClaimed: Bool
     let state: Mutex<State>
     /// Whether the thread was only seen to wait for no descriptor; false before its first wait was read. Written with the lock,
     /// and read by threads that must not wait for an examination.
@@ -201,7 +203,7 @@ package final class LoopExaminer: Sendable {
 
     /// The proof that an action needs. A claim of the shared table proves nothing: another process may have written it.
     /// - Parameter epoll: the object that the loop waits on, if its process publishes it.
-    /// - Returns: nil: not known now, because another thread's examination has not ended.
+    /// - Returns: nil: not known now, because another thread's examination has not ended, or the process has too many threads.
     func proof(
         limit: UInt64,
         epoll: Int32? = nil,
@@ -227,7 +229,7 @@ package final class LoopExaminer: Sendable {
                     &state
                 )
             } ?? nil
-        guard let found else { return nil }
+        guard let found, found.isSharingKnown else { return nil }
         let (facts, isKnown) = complete(found, at: now, others)
         guard isDeclared, !isClaimed else {
             let isWitnessed = isClaimed && facts.isProved && !facts.isByStretch && isSeen()

@@ -48,9 +48,9 @@ extension LoopExaminer {
         state.withLock { state in
             guard state.object == nil, !state.isRing, !state.isRefused else { return }
             var call = cll_thread_syscall()
-            guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED),
-                Int(clr_call_use(process.pid, &call)) == CLR_CALL_SLEEPS, isStillThere()
-            else { return }
+            guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED) else { return }
+            resolve(&call, &state)
+            guard Int(clr_call_use(process.pid, &call)) == CLR_CALL_SLEEPS, isStillThere() else { return }
             state.pause.record(call.sp, in: word)
         }
     }

@@ -103,6 +103,13 @@ package struct WaitObject: Sendable {
         withUnsafePointer(to: raw) { clr_accepts_for(process, &call, $0) != 0 }
     }
 
+    /// Whether another one of the first `most` threads sleeps in `accept` at one of its listening sockets; nil: not known,
+    /// because there are more threads.
+    func hasOtherAcceptor(process: Int32, tid: Int32, most: UInt32) -> Bool? {
+        let found = withUnsafePointer(to: raw) { clr_has_other_acceptor(process, tid, $0, most) }
+        return found < 0 ? nil : found > 0
+    }
+
     /// Whether a ready event comes from a client or user (assumed for anything but a set); false: all ready events are the
     /// program's own; nil: not known.
     func hasClientWork(pidfd: Int32, process: Int32) -> Bool? {

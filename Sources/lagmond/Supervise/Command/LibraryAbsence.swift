@@ -21,24 +21,48 @@ enum LibraryAbsence: Equatable {
     case hidden
     case unknown
 
+    /// What is known about a process; nil: it cannot be read.
+    struct Facts {
+        var environment: [Substring]?
+        var obstacle: ProgramFile.Obstacle?
+        /// Its effective user, and lagmond's.
+        var user: UInt32?
+        var ourUser: UInt32 = geteuid()
+        /// Whether it is in another PID namespace, or in another root folder or mount namespace.
+        var hasOtherNumbers = false
+        var hasOtherRoot = false
+    }
+
     /// Reads some files of `/proc`, 50 µs.
     /// - Parameter table: the variable that names the command's shared table.
     init(of process: Int32, table: (name: String, value: String)) {
-        let environment = Self.entries(of: process)
-        if let other = environment?.first(where: { $0.hasPrefix(table.name + "=") }), other != "\(table.name)=\(table.value)" {
+        let facts = Facts(
+            environment: Self.entries(of: process),
+            obstacle: ProgramFile(path: "/proc/\(process)/exe").obstacle(),
+            user: Self.user(of: process),
+            hasOtherNumbers: Self.isElsewhere(process, "ns/pid"),
+            hasOtherRoot: Self.isElsewhere(process, "root") || Self.isElsewhere(process, "ns/mnt")
+        )
+        self.init(facts, table: table)
+    }
+
+    /// The first reason that applies.
+    init(_ facts: Facts, table: (name: String, value: String)) {
+        let other = facts.environment?.first { $0.hasPrefix(table.name + "=") }
+        if let other, other != "\(table.name)=\(table.value)" {
             self = .otherMonitor
-        } else if let obstacle = ProgramFile(path: "/proc/\(process)/exe").obstacle() {
+        } else if let obstacle = facts.obstacle {
             self = .obstacle(obstacle)
-        } else if let user = Self.user(of: process), user != geteuid() {
+        } else if let user = facts.user, user != facts.ourUser {
             self = .user(user)
-        } else if environment == nil {
-            self = .hidden
-        } else if Self.isElsewhere(process, "ns/pid") {
-            self = .processNumbers
-        } else if Self.isElsewhere(process, "root") || Self.isElsewhere(process, "ns/mnt") {
-            self = .rootFolder
+        } else if let environment = facts.environment {
+            self =
+                facts.hasOtherNumbers
+                ? .processNumbers
+                : facts.hasOtherRoot
+                    ? .rootFolder : environment.contains { $0.contains(PreloadLibrary.name) } ? .unknown : .environment
         } else {
-            self = environment?.contains { $0.contains(PreloadLibrary.name) } == true ? .unknown : .environment
+            self = .hidden
         }
     }
 

@@ -29,13 +29,22 @@ struct RemainingProcesses {
             guard pid != getpid(), let ticks = ProcessTree.startTicks(of: pid), ticks >= startTicks else { return false }
             return isOurs(pid)
         }
-        let all = Set(found)
-        members = found.filter { !all.contains(parents[$0] ?? 0) }.sorted().compactMap { pid in
+        let members = Self.topmost(of: found, parents).compactMap { pid in
             ProcessTree.startTicks(of: pid).map {
                 Member(pid: pid, startTicks: $0, name: ProcessContext.processName(of: pid) ?? "unknown")
             }
         }
+        self.init(members)
+    }
+
+    init(_ members: [Member]) {
+        self.members = members
         foundAt = .now
+    }
+
+    static func topmost(of processes: [pid_t], _ parents: [pid_t: pid_t]) -> [pid_t] {
+        let all = Set(processes)
+        return processes.filter { !all.contains(parents[$0] ?? 0) }.sorted()
     }
 
     /// Removes those that have ended meanwhile. If there are any, first waits for those that end with their parent.

@@ -18,7 +18,8 @@ struct WatchReport {
         /// 0: not running.
         let pid: Int32
         let name: String
-        /// Whether a process of it may still be watched in another way; then its loops are not known yet.
+        /// Whether a process of it may still be watched in another way; then its loops are not known yet, but for a limited time
+        /// only: there may always be a new process.
         var isUndecided = false
         /// Whether it is a Go program.
         var isGo = false
@@ -33,6 +34,8 @@ struct WatchReport {
     static let interval: Duration = .milliseconds(500)
     /// A command without a loop for this long is reported.
     static let patience: Duration = .seconds(5)
+    /// A command is undecided for this long at most.
+    static let longestUndecided: Duration = .seconds(15)
     /// The number of processes that get their own line: a server may have hundreds of workers.
     static let lines = 8
     private static let namesInLine = 4
@@ -44,18 +47,19 @@ struct WatchReport {
     private var lineCount = 0
     private var isSilenceReported = false
     /// The command's process, and when it was first seen; replaced after a restart.
-    private var root: (pid: Int32, since: MonotonicTime)?
+    private var root: (pid: Int32, since: MonotonicTime, first: MonotonicTime)?
 
     /// - Parameter watched: the processes with a watched loop.
     /// - Returns: new messages.
     mutating func update(_ watched: [Process], of command: Command, at now: MonotonicTime) -> [String] {
         if root?.pid != command.pid {
-            root = (command.pid, now)
+            root = (command.pid, now, now)
             isSilenceReported = false
             lineCount = 0
         }
         // Its loops are known from then on.
-        if command.isUndecided { root?.since = now }
+        let isUndecided = command.isUndecided && root.map { now - $0.first < Self.longestUndecided } != false
+        if isUndecided { root?.since = now }
         let present = Set(watched.filter { !$0.loops.isEmpty }.map(\.id))
         known.formIntersection(present)
         var messages: [String] = []
@@ -66,7 +70,7 @@ struct WatchReport {
             if lineCount == Self.lines + 1 { messages.append("watching more processes, not listed individually") }
         }
         fresh = present.subtracting(known)
-        if present.isEmpty, !isSilenceReported, !command.isUndecided, command.pid != 0, let root,
+        if present.isEmpty, !isSilenceReported, !isUndecided, command.pid != 0, let root,
             now - root.since >= Self.patience
         {
             isSilenceReported = true
@@ -86,6 +90,12 @@ struct WatchReport {
     /// machine.
     static func isListDue(startedAt start: MonotonicTime, listedAt: MonotonicTime, at now: MonotonicTime) -> Bool {
         now - start < patience || now - listedAt >= patience
+    }
+
+    /// How long a thread must wait for events unseen by the active library until its process is watched from outside: during a
+    /// start, the C library itself waits occasionally. Soon after the start of the command, its first stalls would be missed.
+    static func blindTime(startedAt start: MonotonicTime, at now: MonotonicTime) -> Duration {
+        now - start < patience * 2 ? .seconds(2) : patience
     }
 
     private static func message(on process: Process) -> String {

@@ -124,11 +124,11 @@ final class WatchReporter: @unchecked Sendable {
         }
         reportShortage()
         let isUndecided =
-            present.contains { $0.loops.isEmpty }
+            present.contains { $0.loops.isEmpty && $0.silence == nil }
             || observations.values.contains {
                 switch $0 {
-                case .hasLibrary, .isOthers, .notSelected: false
-                case .withoutLibrary, .hasBlindLibrary, .failed: true
+                case .hasLibrary, .isOthers, .notSelected, .failed: false
+                case .withoutLibrary, .hasBlindLibrary: true
                 }
             }
         let isDue = root != 0 && withLoops.isEmpty && report.isSilenceDue(at: now)
@@ -210,12 +210,12 @@ final class WatchReporter: @unchecked Sendable {
             observations[id] = .hasLibrary
             return
         }
-        // During a start, threads wait occasionally, and a helper process waits once.
         guard case .hasBlindLibrary(let since) = observations[id] else {
             observations[id] = .hasBlindLibrary(since: now)
             return
         }
-        if now - since >= WatchReport.patience { watchFromOutside(id, isNew: true, because: Self.blindness, at: now) }
+        let blindTime = WatchReport.blindTime(startedAt: rootProcess.since, at: now)
+        if now - since >= blindTime { watchFromOutside(id, isNew: true, because: Self.blindness, at: now) }
     }
 
     private static let blindness =

@@ -42,7 +42,7 @@ struct HangMeter: Sendable {
         /// kernel adds only when it is over.
         case computing
         /// Not known: it was stopped (SIGSTOP, ^Z) or traced by a debugger, an examination has not ended, or it may have waited
-        /// for a processor all the time. It does not count, and does not restart the count.
+        /// for a processor all the time. It does not count, and does not restart the count, unless it lasts (``longestUnknown``).
         case unknown
         /// It waited without pending work: it is idle, possibly for days. The count restarts.
         case idle
@@ -53,8 +53,12 @@ struct HangMeter: Sendable {
     /// Sleeps between two polls that may be stops by lagmond itself: it counts them a moment later than the kernel.
     private static let ownStops: UInt64 = 2
 
+    /// After this time in a row in which nothing was found out although the thread could run, what came before no longer counts.
+    static let longestUnknown: Duration = .seconds(10)
+
     /// The longest time between two polls that counts.
     let longestGap: Duration
+    private var unknown: Duration = .zero
     private var last: Reading?
     private(set) var hung: Duration = .zero
     /// The reading from which ``hung`` is counted.
@@ -74,14 +78,16 @@ struct HangMeter: Sendable {
     mutating func add(_ reading: Reading) {
         defer { last = reading }
         guard let last, last.sequence == reading.sequence, last.isWorking, reading.isWorking else {
-            (isHandled, hung, began) = (false, .zero, reading.time)
+            (isHandled, hung, began, unknown) = (false, .zero, reading.time, .zero)
             return
         }
         let sleptOnce = sleeps(since: last, reading) == 0
         let waited = max(reading.waitedForProcessor - last.waitedForProcessor, .zero)
         let couldRun = max(reading.time - last.time - waited, .zero)
         let computed = reading.computed - last.computed
-        switch interval(last, reading, couldRun: couldRun, computed: computed) {
+        let interval = interval(last, reading, couldRun: couldRun, computed: computed)
+        if interval != .unknown { unknown = .zero }
+        switch interval {
         case .hanging:
             isWitnessed =
                 (hung == .zero || isWitnessed) && sleptOnce && isPending(last, reading) && last.isWitnessed && reading.isWitnessed
@@ -89,7 +95,12 @@ struct HangMeter: Sendable {
         case .computing:
             isWitnessed = false
             hung += min(computed, longestGap)
-        case .unknown: isWitnessed = isWitnessed && sleptOnce
+        case .unknown:
+            isWitnessed = isWitnessed && sleptOnce
+            // The kernel adds a wait for a processor only when it is over.
+            let isHeld = last.isStoppedOrTraced || reading.isStoppedOrTraced
+            if !isHeld, !(last.isRunnable && reading.isRunnable) { unknown += couldRun }
+            if unknown > Self.longestUnknown { (hung, began, unknown) = (.zero, reading.time, .zero) }
         case .idle: (hung, began) = (.zero, reading.time)
         }
     }

@@ -26,9 +26,13 @@ final class HangWatch: @unchecked Sendable {
     private let isOver = Atomic(false)
     private var meters: [Key: HangMeter] = [:]
     private var users = TableUsers()
+    private var usersListedAt: MonotonicTime?
     private var refusalLinesLeft = 8
 
     private static let lineWait: Duration = .seconds(2)
+    /// A list of the command's processes takes 10 µs per process of the machine.
+    private static let listInterval: Duration = .seconds(1)
+    private static let suspectAfter: Duration = .seconds(1)
 
     /// - Parameters:
     ///   - isMapped: whether a process has the shared loop table. Any thread.
@@ -67,6 +71,7 @@ final class HangWatch: @unchecked Sendable {
 
     private func checkLoops(_ policy: CommandPolicy, _ interval: Duration) {
         var present: Set<Key> = []
+        var isSuspect = false
         for process in processes() {
             for loop in process.loops {
                 let key = Key(pid: process.pid, startTicks: process.startTicks, loop: ObjectIdentifier(loop))
@@ -81,10 +86,23 @@ final class HangWatch: @unchecked Sendable {
                     }
                 }
                 meters[key] = meter
+                isSuspect = isSuspect || loop is RemoteLoop && Self.isSuspect(hung: meter.hung, of: policy.onHangAfter)
             }
         }
         meters = meters.filter { present.contains($0.key) }
-        if meters.values.contains(where: { $0.hung > .zero }) { users.look(below: lifecycle.status.pid) }
+        let now = MonotonicTime.now
+        if isSuspect, Self.isListDue(listedAt: usersListedAt, at: now) {
+            usersListedAt = now
+            users.look(below: lifecycle.status.pid)
+        }
+    }
+
+    /// Whether an action may follow, for which the users of the command's processes must be known: a busy loop often has pending
+    /// work for a moment.
+    static func isSuspect(hung: Duration, of required: Duration) -> Bool { hung >= min(required / 3, suspectAfter) }
+
+    static func isListDue(listedAt: MonotonicTime?, at now: MonotonicTime) -> Bool {
+        listedAt.map { now - $0 >= listInterval } ?? true
     }
 
     private func act(_ action: CommandPolicy.OnHang, _ process: WatchedProcess, _ loop: any ForeignLoop, _ meter: HangMeter) {

@@ -48,9 +48,17 @@ final class AttachedProcess: Sendable {
     var lags: [StallCounts.LoopKey: UInt64] { lines.lags(of: watchedProcesses) }
 
     var status: TargetStatus {
-        let processes = watchedProcesses.map(TargetStatus.Process.init)
+        let watched = watchedProcesses
         let phase: CommandLifecycle.Phase = watch.isOver ? .ended : .running
-        return TargetStatus(name: name, phase: phase.rawValue, pid: watch.isOver ? 0 : watch.process, processes: processes)
+        return TargetStatus(
+            name: name,
+            phase: phase.rawValue,
+            pid: watch.isOver ? 0 : watch.process,
+            processes: watched.map(TargetStatus.Process.init),
+            withoutLoop: watched.compactMap { process in
+                process.silence.map { .init(pid: process.pid, name: process.name, reason: $0) }
+            }
+        )
     }
 }
 

@@ -100,6 +100,7 @@ extension MonitorTests {
             for _ in 0..<7 { queue.async {} }
             let line = try line(watched)
             #expect(line.integer("jobs_waiting") == 7, "\(line.text)")
+            #expect(line.number("pending_ms") > 0 && line.number("pending_ms") <= line.number("duration_ms"), "\(line.text)")
             #expect(line.text.contains("\"pending\":true") && line.string("message").contains(" while 7 jobs waited"))
             #expect(line.string("kind") == "ping" && line.string("loop") == "work")
             // The thread that ran it, and its stack.

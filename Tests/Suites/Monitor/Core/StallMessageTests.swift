@@ -9,7 +9,8 @@ import Testing
         _ throttled: UInt64? = nil,
         _ cause: StallRecord.Cause = .runqueue,
         call: String? = nil,
-        culprit: String = "Shop.compute"
+        culprit: String = "Shop.compute",
+        pending: Bool? = nil
     ) -> String {
         var record = StallRecord(
             id: StallID(startRealtimeNanoseconds: 0, randomHigh: 0, randomLow: 0),
@@ -28,12 +29,20 @@ import Testing
         record.evidence.syscall = call
         record.evidence.runDelayNanoseconds = 281_000_000
         record.evidence.throttledNanoseconds = throttled
+        record.evidence.pending = pending
         return StallMessage(record).text
     }
 
     @Test func `a system call that is the culprit is named once`() {
         #expect(message(nil, .syscall, call: "read", culprit: "read") == "main was stalled for 300 ms, read")
         #expect(message(nil, .syscall, call: "read") == "main was stalled for 300 ms, read in Shop.compute")
+    }
+
+    @Test func `whether work waited is said if it is known`() {
+        let begun = "main was stalled for 300 ms, computing in Shop.compute"
+        #expect(message(nil, .cpu) == begun)
+        #expect(message(nil, .cpu, pending: false) == "\(begun) while nothing else waited")
+        #expect(message(nil, .cpu, pending: true) == "\(begun) while work waited")
     }
 
     @Test func `time lost to a CPU quota is reported where a processor was missing`() {

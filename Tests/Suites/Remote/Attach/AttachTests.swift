@@ -156,6 +156,9 @@ private let canCount: Bool = {
         defer { process.end() }
         #expect(eventually { errors.withLock { !$0.isEmpty } })
         #expect(errors.withLock { $0 } == ["process \(process.pid): \(expected)"])
+        // A process that is not selected is not watched.
+        let silence = selection.threads.isEmpty ? nil : expected
+        #expect(eventually { process.watch.watchedProcess?.silence == silence })
         #expect(process.watch.begunLoops == 0 && process.watch.watchedProcess?.loops.isEmpty ?? true)
     }
 

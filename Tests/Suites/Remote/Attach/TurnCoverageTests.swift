@@ -34,6 +34,29 @@ struct TurnCoverageTests {
         #expect(coverage.lastGap == 25)
     }
 
+    /// The watch for iterations begins after the sample that has raised the doubt.
+    @Test func `an interval in which the watch began is not covered`() {
+        #expect(!TurnCoverage.isCovered(since: 10, by: 11, isContinuous: true))
+        #expect(TurnCoverage.isCovered(since: 20, by: 11, isContinuous: true))
+        #expect(TurnCoverage.isCovered(since: 10, by: 11, isContinuous: false))
+    }
+
+    @Test func `a loop is confirmed by several rests or by a long one`() {
+        let often = RestConfirmation()
+        // The same rest again is none.
+        for sample in 1...20 as ClosedRange<UInt64> { often.recordRest(runs: sample / 4, at: sample) }
+        #expect(!often.isConfirmed)
+        for sample in 21...40 as ClosedRange<UInt64> { often.recordRest(runs: sample / 4, at: sample) }
+        #expect(often.isConfirmed)
+        let long = RestConfirmation()
+        long.recordRest(runs: 1, at: 100)
+        #expect(long.isYoung(wokenAt: 101) && !long.isYoung(wokenAt: 100 + RestConfirmation.longNanoseconds))
+        long.recordRest(runs: 1, at: 99 + RestConfirmation.longNanoseconds)
+        #expect(!long.isConfirmed)
+        long.recordRest(runs: 1, at: 100 + RestConfirmation.longNanoseconds)
+        #expect(long.isConfirmed)
+    }
+
     @Test func `a stopped sampler proves nothing`() {
         let coverage = TurnCoverage()
         for time in UInt64(1)...3 {

@@ -68,6 +68,41 @@ struct HangMeterTests {
         #expect(hung(3...7, true, computed: 95) == .seconds(1))
     }
 
+    @Test func `a long time about which nothing is known restarts the count`() {
+        func hung(_ unknown: UInt64, held: Bool = false) -> Duration {
+            var meter = HangMeter(longestGap: .milliseconds(200))
+            for poll in 0..<(50 + unknown) {
+                let isKnown = poll < 25 || poll >= 25 + unknown
+                meter.add(
+                    Self.reading(
+                        poll * 100,
+                        loop: isKnown || held ? true : nil,
+                        pending: isKnown ? true : nil,
+                        held: held && !isKnown
+                    )
+                )
+            }
+            return meter.hung
+        }
+        #expect(hung(50) == .milliseconds(4800))
+        #expect(hung(36_000) == .milliseconds(2400))
+        // A stopped process is not idle.
+        #expect(hung(36_000, held: true) == .milliseconds(4800))
+    }
+
+    @Test func `the users of a command are listed once a second at most, and only for a loop that may hang`() {
+        let start = MonotonicTime.now
+        #expect(
+            HangWatch.isListDue(listedAt: nil, at: start) && !HangWatch.isListDue(listedAt: start, at: start + .milliseconds(400))
+        )
+        #expect(HangWatch.isListDue(listedAt: start, at: start + .seconds(1)))
+        #expect(!HangWatch.isSuspect(hung: .milliseconds(900), of: .seconds(30)))
+        #expect(
+            HangWatch.isSuspect(hung: .seconds(1), of: .seconds(30))
+                && HangWatch.isSuspect(hung: .milliseconds(200), of: .milliseconds(600))
+        )
+    }
+
     @Test func `an action has to wait for a poll that finds something out`() {
         var meter = HangMeter(longestGap: .milliseconds(200))
         for time in 0...5 { meter.add(Self.reading(UInt64(time) * 100)) }

@@ -50,6 +50,12 @@ struct WatchReportTests {
         #expect(!isDue(5, listedAt: 4) && !isDue(60, listedAt: 57) && isDue(60, listedAt: 55))
     }
 
+    @Test func `a process whose waits the library does not see is watched sooner at the start of a command`() {
+        let start = MonotonicTime.now
+        #expect(WatchReport.blindTime(startedAt: start, at: start + .seconds(9)) == .seconds(2))
+        #expect(WatchReport.blindTime(startedAt: start, at: start + .seconds(10)) == .seconds(5))
+    }
+
     @Test func `a command without a loop is reported once`() {
         #expect(Self.messages(10) { _ in [] }.isEmpty)
         let messages = Self.messages(40) { _ in [] }
@@ -99,10 +105,20 @@ struct WatchReportTests {
     @Test func `nothing is reported while the way to watch a command is undecided`() {
         var report = WatchReport()
         let start = MonotonicTime.now
-        for number in 0..<40 {
+        for number in 0..<30 {
             let command = WatchReport.Command(pid: 7, name: "c", isUndecided: true)
             #expect(report.update([], of: command, at: start + WatchReport.interval * number).isEmpty)
         }
+    }
+
+    @Test func `a command does not stay undecided for ever`() {
+        var report = WatchReport()
+        let start = MonotonicTime.now
+        let messages = (0..<80).flatMap { number in
+            let command = WatchReport.Command(pid: 7, name: "c", isUndecided: true)
+            return report.update([], of: command, at: start + WatchReport.interval * number)
+        }
+        #expect(messages.count == 1 && messages[0].hasPrefix("c [7] has no event loop after 5 s: "), "\(messages)")
     }
 
     @Test func `a restart resets the time until the missing loop is reported`() {
