@@ -153,7 +153,7 @@ fuzz: setup ## send seeded mutations through the readers of untrusted bytes; SEC
 	$(SWIFT) build -c release --product lagfuzz >&2
 	exec "$$($(SWIFT) build -c release --show-bin-path 2>/dev/null)/lagfuzz" --seconds $(or $(SECONDS),600) $(FUZZ)
 
-platforms: setup ## build the package as other platforms get it (without effect), and compare its public API with that of Linux (3 min after `make test`)
+platforms: setup ## build the package as other platforms get it (without effect), and compare its public API with that of Linux (4 min after `make test`)
 	Scripts/platforms
 
 lint: ## check the format (every warning is an error), Linux-only imports in files for other platforms, the limits of files and targets, and commit subjects (15 s)
