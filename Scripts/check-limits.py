@@ -14,12 +14,12 @@ MAXIMUM_TARGETS, MAXIMUM_LINES = 55, 300
 
 def main():
     command = [os.environ.get("SWIFT", "swift"), "package", "--package-path", ROOT, "--scratch-path", f"{ROOT}/.build-manifest", "dump-package"]
-    targets = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)["targets"]
+    targets = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout)["targets"]
     found = []
     if len(targets) > MAXIMUM_TARGETS:
         found.append(f"Package.swift: {len(targets)} targets, at most {MAXIMUM_TARGETS}")
     files = [f"{ROOT}/Package.swift"]
-    for folder in ("Sources", "Tests", "Evaluation"):
+    for folder in ("Sources", "Tests", "Evaluation", "Examples"):
         files += glob.glob(f"{ROOT}/{folder}/**/*.swift", recursive=True)
     for path in files:
         with open(path, encoding="utf-8") as file:
