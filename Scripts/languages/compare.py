@@ -73,7 +73,7 @@ def observe(lagmond, language, interpreter, scenario, rounds, folder, tools, sco
             if name in dumps:
                 frames, reason, _ = dumps[name]
                 hold(scenario, frames, reason, score)
-    # lagmond is compared by the culprit of its record, as in `perform`.
+    # What lagmond named is the culprit of its record, as in `perform`.
     tally, own = Tally(), scores["lagmond"]
     compare_stalls(language, scenario, covered, records, tally)
     own.named, own.function, own.line = own.named + tally.named, own.function + tally.function, own.line + tally.line
