@@ -192,17 +192,43 @@ static int clr_has_client_at(const clr_owner *owner, int descriptor) {
 
 static int clr_visit_awaited(const clr_epoll_member *member, void *context) { return clr_has_client_at(context, member->descriptor); }
 
-// Whether a client waits at a listening socket of which the instance has reported the last one, and is to report the next one only on request.
-static int clr_visit_disarmed(const clr_epoll_member *member, void *context) {
-    // The kernel keeps these when it has reported the event (EP_PRIVATE_BITS, fs/eventpoll.c).
-    uint32_t kept = EPOLLWAKEUP | EPOLLONESHOT | EPOLLET | EPOLLEXCLUSIVE;
-    int is_disarmed = (member->events & EPOLLONESHOT) != 0 && (member->events & ~kept) == 0;
-    return is_disarmed && clr_has_client_at(context, member->descriptor);
+static int clr_has_other_thread(pid_t pid) { return cll_procfs_each(pid, "task", 1, clr_visit_second_thread, &pid) != 0; }
+
+static int clr_visit_one_shot(const clr_epoll_member *member, void *context) {
+    return (member->events & EPOLLONESHOT) != 0 && clr_is_listener(context, member->descriptor);
 }
 
-int clr_has_client_of_handler(int pidfd, pid_t pid, const clr_wait_object *object) {
+int clr_has_one_shot_listeners(int pidfd, pid_t pid, int32_t epoll) {
     clr_owner owner = {.pidfd = pidfd, .pid = pid};
-    return object->epoll >= 0 && clr_epoll_members_each(pid, object->epoll, MOST_MEMBERS, clr_visit_disarmed, &owner) == 1;
+    return !clr_has_other_thread(pid) && clr_epoll_members_each(pid, epoll, MOST_MEMBERS, clr_visit_one_shot, &owner) == 1;
+}
+
+typedef struct clr_held {
+    clr_owner owner;
+    clr_wait_object *listeners;
+} clr_held;
+
+// Records a listening socket with a waiting client, if the instance has reported it, and is to report it again only on request. 1: no space.
+static int clr_visit_held(const clr_epoll_member *member, void *context) {
+    const clr_held *held = context;
+    // The kernel keeps these when it has reported the event (EP_PRIVATE_BITS, fs/eventpoll.c).
+    uint32_t kept = EPOLLWAKEUP | EPOLLONESHOT | EPOLLET | EPOLLEXCLUSIVE;
+    if ((member->events & EPOLLONESHOT) == 0 || (member->events & ~kept) != 0) return 0;
+    char link[LINK_BYTES];
+    ssize_t length = clr_link(held->owner.pid, member->descriptor, link);
+    if (length < 0 || !clr_has_client_at(&held->owner, member->descriptor)) return 0;
+    if (held->listeners->count == CLR_WAITED_MAX) return 1;
+    held->listeners->waited[held->listeners->count++] =
+        (clr_waited){.descriptor = member->descriptor, .events = POLLIN, .identity = clr_identity(link, length)};
+    return 0;
+}
+
+int clr_held_listeners(int pidfd, pid_t pid, int32_t epoll, clr_wait_object *listeners) {
+    clr_held held = {.owner = {.pidfd = pidfd, .pid = pid}, .listeners = listeners};
+    listeners->epoll = -1;
+    listeners->count = 0;
+    if (clr_has_other_thread(pid)) return 0;
+    return clr_epoll_members_each(pid, epoll, MOST_MEMBERS, clr_visit_held, &held) == 0 && listeners->count > 0;
 }
 
 int clr_has_waiting_client(int pidfd, pid_t pid, const clr_wait_object *object) {

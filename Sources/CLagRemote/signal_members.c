@@ -115,7 +115,7 @@ static int clr_ask_member(const clr_epoll_member *member, void *context) {
     // A one-shot member that was reported and is disabled since.
     if ((events & ~(uint32_t)(EPOLLERR | EPOLLHUP)) == 0) return 0;
     char link[LINK_BYTES];
-    int is_ready = 0, is_once = (member->events & EPOLLET) != 0;
+    int is_ready = 0;
     if (clr_link(search->pid, member->descriptor, link) < 0) {
         search->is_unknown = 1;
     } else if (clr_is_signalfd(link)) {
@@ -125,11 +125,9 @@ static int clr_ask_member(const clr_epoll_member *member, void *context) {
         struct pollfd entry = {.fd = duplicate, .events = (short)events};
         if (duplicate < 0) search->is_unknown = 1;
         else is_ready = poll(&entry, 1, 0) > 0;
-        // A client that is in the queue waits, whether or not it was reported.
-        if (is_ready && is_once && clr_takes_connections(duplicate)) is_once = 0;
         if (duplicate >= 0) close(duplicate);
     }
-    if (is_ready && is_once) search->is_edge = 1;
+    if (is_ready && (member->events & EPOLLET) != 0) search->is_edge = 1;
     else if (is_ready) search->is_ready = 1;
     return search->is_ready;
 }

@@ -3,6 +3,7 @@
 #include "clr_wait_object.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -61,14 +62,20 @@ static int clr_kind_of_one(int duplicate, const char *link) {
 typedef struct clr_ends {
     pid_t pid;
     uint64_t identity;
-    int count;
+    unsigned found;  // the bit 1 << mode for each access mode of open(2)
 } clr_ends;
+
+enum { BOTH_ENDS = 1 << O_RDONLY | 1 << O_WRONLY };
 
 static int clr_visit_end(unsigned descriptor, void *context) {
     clr_ends *ends = context;
-    char link[LINK_BYTES];
-    ends->count += clr_identity(link, clr_link(ends->pid, (int)descriptor, link)) == ends->identity;
-    return ends->count > 1;
+    char link[LINK_BYTES], name[24] = "fdinfo/", text[256];
+    if (clr_identity(link, clr_link(ends->pid, (int)descriptor, link)) != ends->identity) return 0;
+    *cll_append_number(name + 7, descriptor) = 0;
+    // A duplicate of one end is not the other one.
+    const char *flags = cll_procfs_read(ends->pid, 0, name, text, sizeof(text)) > 0 ? cll_status_field(text, "\nflags:\t") : NULL;
+    if (flags != NULL) ends->found |= 1U << (cll_parse_number(&flags, 8) & O_ACCMODE);
+    return (ends->found & BOTH_ENDS) == BOTH_ENDS;
 }
 
 int clr_has_both_ends(pid_t pid, uint64_t identity) {
@@ -118,9 +125,6 @@ static clr_work clr_poll_set(int pidfd, pid_t pid, const clr_wait_object *object
         if (ready > 0 && entries[index].revents != 0 && !is_eventfd[index]) work.is_wake_up = 0;
         close(entries[index].fd);
     }
-    // The program wakes a thread of its own, for which it may also wait. (Determined only if it does: it takes some µs.)
-    int is_single_pipe = work.kind == CLR_OBJECT_PEER && count == 1 && pipes == 1;
-    if (ready > 0 && is_single_pipe && clr_has_both_ends(pid, object->waited[0].identity)) work.kind = CLR_OBJECT_TERMINAL;
     if (ready > 0) work.state = CLR_WORK_PENDING;
     else if (count > 0 && gone == count && object->is_complete) work.kind = CLR_OBJECT_GONE;
     else if (refused > 0) work = clr_unknown(CLR_UNKNOWN_REFUSED, work.kind);

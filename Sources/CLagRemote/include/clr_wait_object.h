@@ -59,7 +59,7 @@ enum {
     CLR_OBJECT_PEER = 2,   // one connection or pipe: a blocking read with a timeout
     CLR_OBJECT_GONE = 3,   // the program has closed it
     CLR_OBJECT_UNKNOWN = 4,
-    CLR_OBJECT_TERMINAL = 5,  // only a terminal, a connection to a display server, or a pipe to which the program itself has written
+    CLR_OBJECT_TERMINAL = 5,  // only a terminal, or a connection to a display server
 };
 
 typedef struct clr_work {
@@ -122,10 +122,14 @@ int clr_has_wake_ups_alone(pid_t pid, int32_t epoll);
 // per socket of the process.
 int clr_has_waiting_client(int pidfd, pid_t pid, const clr_wait_object *object);
 
-// Whether a client waits to be accepted at a listening socket of an epoll instance that reports it only once (EPOLLONESHOT), has done so, and was
-// not asked to again: the handler that was called for the last client may still run. The instance itself is not ready then. Takes
-// 10 µs, and some for each such socket.
-int clr_has_client_of_handler(int pidfd, pid_t pid, const clr_wait_object *object);
+// Whether an epoll instance of at most 256 members, in a process of one thread, is to report a listening socket only once (EPOLLONESHOT). The usual
+// purpose of that is to leave the socket to another thread. Takes 20 µs, some 3 for each member that is reported once, and for a large
+// instance the time that the kernel needs for its list.
+int clr_has_one_shot_listeners(int pidfd, pid_t pid, int32_t epoll);
+
+// Stores those of them in `listeners` as a set at which a client waits, and that were reported: 1; 0: there are none, or it cannot be examined. The
+// handler that was called for the last client may still run. The instance itself is not ready then. Takes as long.
+int clr_held_listeners(int pidfd, pid_t pid, int32_t epoll, clr_wait_object *listeners);
 
 // Stores the ready listening sockets of an object (for an epoll instance, among its first 256 members) in `listeners` as a set: 1; 0: there are
 // none, something else is ready as well, or it cannot be examined. Takes 3 µs per descriptor.

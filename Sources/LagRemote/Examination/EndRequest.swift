@@ -9,7 +9,7 @@ package final class EndRequest: Sendable {
     /// A loop that keeps serving has returned to its wait by then.
     private static let handlingNanoseconds: UInt64 = 2_000_000_000
     /// An end that takes longer is reported.
-    private static let endingNanoseconds: UInt64 = 10_000_000_000
+    static let endingNanoseconds: UInt64 = 10_000_000_000
 
     /// 0: never.
     private let asked = Atomic<UInt64>(0)

@@ -9,6 +9,7 @@ extension LoopExaminer {
         fileprivate let object: WaitObject?
         fileprivate let reading: CallReading
         fileprivate let isForProof: Bool
+        fileprivate let hasOneShotListeners: Bool
         /// False: it is not known whether other threads fetch the events.
         let isSharingKnown: Bool
     }
@@ -77,11 +78,13 @@ extension LoopExaminer {
             // Another thread may have fetched the event, and not read it yet.
             if isNew, rule.sharing != .alone { (rule.pending, rule.isByStretch) = (work.pending, false) }
         }
+        let mayHoldListeners = rule.pending == .none && (rule.isProved || reading.withClient != rule.doing)
         return Facts(
             rule: rule,
             object: state.object,
             reading: reading,
             isForProof: isForProof,
+            hasOneShotListeners: mayHoldListeners && state.service.hasOneShotListeners(of: state.object?.epoll, at: now),
             isSharingKnown: isSharingKnown
         )
     }
@@ -94,16 +97,19 @@ extension LoopExaminer {
         if withClient != rule.doing, hasWaitingClient(at: facts.object) { rule.doing = withClient }
         guard rule.kind == .loop, let object = facts.object else { return (rule, true) }
         // A thread that has left its loop may have left such a socket as well.
-        if rule.pending == .none, rule.isProved, object.hasClientOfHandler(pidfd: process.descriptor, process: process.pid) {
-            rule.pending = .pending
-        }
+        let held = facts.hasOneShotListeners && rule.isProved ? heldListeners(of: object) : nil
+        if held != nil { rule.pending = .pending }
         let hasAcceptor = facts.isForProof ? hasOtherAcceptor(of: object, at: now) : false
         guard rule.pending == .pending else { return (rule, true) }
-        rule.pending = work(at: object, besides: others(), at: now)
+        rule.pending = work(at: object, held: held, besides: others(), at: now)
         if hasAcceptor != false, object.readyListeners(pidfd: process.descriptor, process: process.pid) != nil {
             rule.pending = hasAcceptor == nil ? .unknown : .none
         }
         rule.hasClientWork = object.hasClientWork(pidfd: process.descriptor, process: process.pid)
         return (rule, rule.pending != .unknown)
+    }
+
+    private func heldListeners(of object: WaitObject) -> WaitObject? {
+        object.epoll.flatMap { WaitObject.heldListeners(of: $0, pidfd: process.descriptor, process: process.pid) }
     }
 }

@@ -18,11 +18,13 @@ extension LoopExaminer {
     /// Whether the ready events at the object wait for this loop. They do not if only listening sockets are ready from which
     /// others accept, as for a server's processes that inherit one socket. While there are more clients than processes, the
     /// socket is always ready, and its clients wait for the next free process.
+    /// - Parameter held: the sockets at which the clients wait, if the object is not ready
+    ///   (``WaitObject/heldListeners(of:pidfd:process:)``).
     /// - Returns: ``PendingWork/unknown``: not known now, because not all others could be examined yet.
-    func work(at object: WaitObject, besides others: [Other], at now: UInt64) -> PendingWork {
-        guard !others.isEmpty, let listeners = object.readyListeners(pidfd: process.descriptor, process: process.pid) else {
-            return .pending
-        }
+    func work(at object: WaitObject, held: WaitObject? = nil, besides others: [Other], at now: UInt64) -> PendingWork {
+        guard !others.isEmpty,
+            let listeners = held ?? object.readyListeners(pidfd: process.descriptor, process: process.pid)
+        else { return .pending }
         var (readingsLeft, isKnown) = (Self.mostFirstReadings, true)
         for other in others {
             let isFor: Bool? =

@@ -18,6 +18,7 @@ struct LoopService {
     private var clients: (none: Bool, nanoseconds: UInt64) = (false, 0)
     private var sockets: (found: [UInt64], epoll: Int32?, nanoseconds: UInt64)?
     private var takesClientsAlone: (found: Bool, epoll: Int32, nanoseconds: UInt64) = (false, -1, 0)
+    private var hasOneShots: (found: Bool, epoll: Int32, nanoseconds: UInt64) = (false, -1, 0)
     private var channels: (none: Bool, epoll: Int32, nanoseconds: UInt64) = (false, -1, 0)
 
     init(of process: ProcessHandle) { self.process = process }
@@ -71,6 +72,15 @@ struct LoopService {
         guard let found = object.sockets(of: process.pid) else { return nil }
         sockets = (found, object.epoll, now)
         return found
+    }
+
+    /// Whether the loop has listening sockets that its only thread has reported once, and must ask for again.
+    mutating func hasOneShotListeners(of epoll: Int32?, at now: UInt64) -> Bool {
+        guard let epoll else { return false }
+        if epoll != hasOneShots.epoll || now >= hasOneShots.nanoseconds &+ Self.socketsNanoseconds {
+            hasOneShots = (clr_has_one_shot_listeners(process.descriptor, process.pid, epoll) != 0, epoll, now)
+        }
+        return hasOneShots.found
     }
 
     /// Whether a loop of a Java VM has no channel, so that only the program's own threads wait for it, through its wake-up.

@@ -1,6 +1,7 @@
 internal import CLagLinux
 internal import CLagRemote
 internal import Glibc
+internal import LagModel
 internal import Synchronization
 
 /// One process by its pidfd, so that another one with a reused process ID is not confused with it. Closed with the last
@@ -14,8 +15,9 @@ final class ProcessHandle: Sendable {
     private let startTicks: UInt64
     /// The signals that it handled when its last lasting work was found: bit n-1 is signal n.
     private let handled = Atomic<UInt64>(0)
-    /// Signals by which it is asked to end.
-    private static let ends: Set<Int32> = [SIGHUP, SIGINT, SIGTERM]
+    /// Signals by which it is asked to end. (SIGINT is the user's, perhaps because it was stuck, and CPython's handler of it ends
+    /// by the same signal.)
+    private static let ends: Set<Int32> = [SIGHUP, SIGTERM]
 
     init(_ pid: Int32, end: EndRequest = EndRequest()) {
         self.pid = pid
@@ -43,9 +45,11 @@ final class ProcessHandle: Sendable {
 
     /// Whether the process has ended by itself: it has exited, or was killed by a signal that it handled, and that asks it to end. A
     /// handled signal kills only if its process wants that: many programs clean up in their handler, and then end by the same signal.
+    /// (But if it has been at work since long before, it may have been asked to because it was stuck.)
     /// False if it runs, or if the kernel does not report it: before Linux 6.15, once it was waited for. Some system calls, two files
     /// of `/proc`.
-    var hasExited: Bool {
+    /// - Parameter begin: when its last work began.
+    func hasExited(since begin: UInt64, at now: UInt64) -> Bool {
         guard !isAlive else { return false }
         var status: Int32 = 0
         // The descriptor has the status once the process was waited for, which may happen while `/proc` is read.
@@ -55,7 +59,8 @@ final class ProcessHandle: Sendable {
         // The signal is in the lower bits (wait(2)).
         let signal = status & 0x7f
         guard isKnown, signal != 0 else { return isKnown }
-        return Self.ends.contains(signal) && handled.load(ordering: .relaxed) >> UInt64(signal - 1) & 1 == 1
+        let isHandled = Self.ends.contains(signal) && handled.load(ordering: .relaxed) >> UInt64(signal - 1) & 1 == 1
+        return isHandled && now < begin.saturatingSum(EndRequest.endingNanoseconds)
     }
 
     /// Whether the process, perhaps not waited for yet, still has its number: only then is what was read by the number its own.

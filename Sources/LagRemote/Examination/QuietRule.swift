@@ -7,10 +7,10 @@ package import LagActivity
 ///
 /// 1. *The object.* A wait on one connection, pipe or terminal is a blocking read; so is one on an object that the program has
 ///    closed since. Such a thread runs no loop, and does not stall. (But if it computes or sleeps after the user has typed at its
-///    terminal or window, the user waits.) A wait without descriptors is a sleep: no work can wait for such a thread, for
-///    example a script that sleeps between its rounds. If the thread was never found in its wait, its computation is a stall only
-///    if it is the main thread: other threads mostly belong to pools, and poll the one connection that they serve, whose request
-///    has already arrived.
+///    terminal or window, the user waits. What a display server sends unasked looks the same.) A wait without descriptors is a
+///    sleep: no work can wait for such a thread, for example a script that sleeps between its rounds. If the thread was never
+///    found in its wait, its computation is a stall only if it is the main thread: other threads mostly belong to pools, and poll
+///    the one connection that they serve, whose request has already arrived.
 /// 2. *Who fetches.* While another thread waits on the same epoll instance, or has just fetched from it, events are fetched. If
 ///    one did so some seconds ago, the instance belongs to a pool, whose threads each delay only their own requests: it is a
 ///    stall while events are pending.

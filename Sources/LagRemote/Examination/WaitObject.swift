@@ -13,8 +13,7 @@ package struct WaitObject: Sendable {
         case loop
         /// No descriptor at all: a sleep.
         case timer
-        /// Only a terminal, or a connection to a display server: its user may type while the program computes or sleeps. Also a
-        /// single pipe to which another thread of the program, or a signal handler, has written.
+        /// Only a terminal, or a connection to a display server: its user may type while the program computes or sleeps.
         case terminal
         /// One connection or pipe, or pipes of which one is a standard stream (a filter): a blocking read with a timeout, by a
         /// thread that serves one peer. Also the object of a single-threaded process that serves one client on an accepted
@@ -125,10 +124,11 @@ package struct WaitObject: Sendable {
         withUnsafePointer(to: raw) { clr_waits_for_clients_alone(pidfd, process, $0) != 0 }
     }
 
-    /// Whether a client waits at a listening socket that reports once and is in the hands of a handler, so that the instance itself is
-    /// not ready.
-    func hasClientOfHandler(pidfd: Int32, process: Int32) -> Bool {
-        withUnsafePointer(to: raw) { clr_has_client_of_handler(pidfd, process, $0) != 0 }
+    /// The listening sockets of an epoll instance at which a client waits, though they report only once and are left to a handler
+    /// of the process's only thread, so that the instance itself is not ready; nil: none.
+    static func heldListeners(of epoll: Int32, pidfd: Int32, process: Int32) -> WaitObject? {
+        var listeners = WaitObject()
+        return clr_held_listeners(pidfd, process, epoll, &listeners.raw) != 0 ? listeners : nil
     }
 
     /// Whether a client waits to be accepted at one of its listening sockets; for a set of several, if another client was

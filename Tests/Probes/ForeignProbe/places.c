@@ -95,11 +95,6 @@ __attribute__((noinline)) static void turn_one(int turns) {
     for (int i = 0; i != turns; i += counted(turns)) poll(&one, 1, TURN_MS);
     __asm__ volatile("");
 }
-__attribute__((noinline)) static void turn_own_pipe(int turns) {
-    struct pollfd one = {.fd = ends[0], .events = POLLIN};
-    for (int i = 0; i != turns; i += counted(turns)) poll(&one, 1, TURN_MS);
-    __asm__ volatile("");
-}
 // Polls without waiting, and sleeps in between: except for the first time, when a descriptor is ready.
 __attribute__((noinline)) static void turn_looks(int turns) {
     static bool has_looked;
@@ -775,17 +770,6 @@ int run_places(int count, char **arguments) {
         deeper(2048, turn_one, FIRST_TURNS);
         deeper(4096, handler_that_naps, STALL_MS);
         deeper(2048, turn_one, 20);
-    } else if (strcmp(name, "own-pipe") == 0) {
-        // Like a thread that others give connections to, while it has none: nothing waits for it, then something does.
-        turn_own_pipe(FIRST_TURNS);
-        deeper(2048, handler_that_naps, STALL_MS);
-        turn_own_pipe(8);
-        pthread_t thread = expect_work(STALL_MS / 4);
-        deeper(2048, handler_that_naps, 4 * STALL_MS);
-        pthread_join(thread, NULL);
-        char byte;
-        if (read(ends[0], &byte, 1) != 1) return 4;
-        turn_own_pipe(20);
     } else if (strcmp(name, "round-trips") == 0) {
         // Like a client of a display server, which asks it often in each turn.
         for (int i = 0; i != FIRST_TURNS; i += counted(FIRST_TURNS)) {

@@ -90,21 +90,11 @@ struct LoopCallsTests {
         #expect(!interpreted.isHandler(handler, events: nil) && interpreted.isHandler(handler, events: Self.events))
     }
 
-    /// Like eggdrop: `select` in a function that fills a buffer, called by one that has another buffer.
-    @Test func `the caller of the waiting function may have a large frame, too, and return to the loop`() {
+    /// `select` in a function that fills a buffer, called by the loop, which has another one, and which its caller has left.
+    @Test func `only the waiting function may have returned`() {
         let outer = [Self.call(Self.run, 6100), Self.call(Self.main, 6900), Self.system(0xf0, 7800)]
         let resting = LoopCalls([Self.system(0xa0, 4900), Self.call(Self.wait, 5000), Self.call(0x40, 5528)] + outer)
-        let inner = [Self.system(0xb0, 5500), Self.call(0x63, 5600), Self.call(0x62, 5700), Self.call(0x61, 5800)]
-        #expect(resting.isHandler(inner + outer, events: nil))
-        // No more calls than the loop's wait has.
-        #expect(!resting.isHandler(inner.dropLast() + outer, events: nil))
-        // The caller is still there: this is another wait within it.
-        let within = [Self.system(0xb0, 5300), Self.call(0x60, 5400), Self.call(0x40, 5528)]
-        #expect(!resting.isHandler(within + outer, events: nil))
-        // The loop's function has a large frame as well, but main has left it.
-        #expect(!resting.isHandler(inner + outer.dropFirst(), events: nil))
-        let small = [Self.system(0xa0, 4900), Self.call(Self.wait, 5000), Self.call(0x40, 5700)] + outer
-        #expect(!LoopCalls(small).isHandler(inner + outer, events: nil))
-        #expect(!LoopCalls(resting.calls, hasLanguages: true).isHandler(inner + outer, events: 5010))
+        let after = [Self.system(0xb0, 5500), Self.call(0x63, 5600), Self.call(0x62, 5700), Self.call(0x61, 5800)]
+        #expect(!resting.isHandler(after + outer, events: nil))
     }
 }

@@ -16,7 +16,7 @@ internal import LagModel
 /// through one function, as it does for its wait.
 ///
 /// A function that waits may have another large object on the stack, such as the text of its messages. Its frame shows this,
-/// except for interpreters, whose own calls need no frame. So may the function that called it, and return to the loop as well.
+/// except for interpreters, whose own calls need no frame.
 package struct LoopCalls: Sendable, Equatable {
     package struct Call: Sendable, Equatable {
         /// The start of its function; 0: not known.
@@ -51,7 +51,7 @@ package struct LoopCalls: Sendable, Equatable {
     /// Whether these calls can decide it. ``isHandler(_:events:)`` is false if they cannot.
     package func canDistinguish(events: UInt64?) -> Bool { holder(events) != nil }
 
-    /// The innermost function with the large frame.
+    /// The function with the large frame.
     private func holder(_ events: UInt64?) -> Int? {
         let found: Int?
         if let events {
@@ -59,15 +59,12 @@ package struct LoopCalls: Sendable, Equatable {
         } else if hasLanguages {
             found = nil
         } else {
-            found = calls.indices.first { hasLargeFrame($0) }
+            found = calls.indices.dropLast().first {
+                let bytes = calls[$0 + 1].stackPointer.saturatingDifference(calls[$0].stackPointer)
+                return !calls[$0].isSystems && bytes >= Self.largeFrameBytes
+            }
         }
         return found.flatMap { $0 + 2 < calls.count ? $0 : nil }
-    }
-
-    /// Whether the frame of a function of the program is large.
-    private func hasLargeFrame(_ index: Int) -> Bool {
-        guard index + 1 < calls.count, !calls[index].isSystems else { return false }
-        return calls[index + 1].stackPointer.saturatingDifference(calls[index].stackPointer) >= Self.largeFrameBytes
     }
 
     /// - Parameters:
@@ -76,13 +73,6 @@ package struct LoopCalls: Sendable, Equatable {
     package func isHandler(_ stack: [Call], events: UInt64?) -> Bool {
         // For a program that contains its own C library, it is not known which calls are the program's.
         guard let holder = holder(events), calls.first?.isSystems == true, stack.first?.isSystems == true else { return false }
-        if isHandler(stack, besides: holder) { return true }
-        return !hasLanguages && hasLargeFrame(holder + 1) && isHandler(stack, besides: holder + 1)
-    }
-
-    /// Whether the caller of this function has called another one since.
-    private func isHandler(_ stack: [Call], besides holder: Int) -> Bool {
-        guard holder + 2 < calls.count else { return false }
         let caller = calls[holder + 1]
         // The caller of a thread's first function is not a loop.
         guard !calls[holder].isSystems, !caller.isSystems, caller.function != 0 else { return false }

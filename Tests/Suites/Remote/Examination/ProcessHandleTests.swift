@@ -1,3 +1,4 @@
+internal import CLagBeacon
 internal import CLagLinux
 internal import Foundation
 internal import Glibc
@@ -19,14 +20,37 @@ struct ProcessHandleTests {
         let handle = ProcessHandle(child.pid)
         var status: Int32 = -1
         var isKnown = cll_procfs_exit_status(child.pid, &status)
-        #expect(handle.isAlive && !handle.hasExited && isKnown == 0)
+        #expect(handle.isAlive && !handle.hasExited(since: 0, at: 1) && isKnown == 0)
         child.release()
         var information = siginfo_t()
         let error = waitid(P_PID, id_t(child.pid), &information, WEXITED | WNOWAIT)
         try #require(error == 0)
         isKnown = cll_procfs_exit_status(child.pid, &status)
         #expect(!handle.isAlive && isKnown == 1 && status == expected.status)
-        #expect(handle.hasExited == expected.hasExited)
+        #expect(handle.hasExited(since: 0, at: 1) == expected.hasExited)
+    }
+
+    /// A program that ends in its handler does so by the same signal.
+    @Test(arguments: [(SIGTERM, true), (SIGHUP, true), (SIGINT, false), (SIGUSR1, false)])
+    func `a process that ends by a signal that it handled has ended by itself, if it was asked to just then`(
+        signal: Int32,
+        canBeEnd: Bool
+    ) throws {
+        let child = try Child(running: "trap : \(signal); read line; trap - \(signal); kill -\(signal) $$")
+        defer { child.end() }
+        var status = cll_thread_status()
+        #expect(
+            eventually {
+                cll_procfs_status(child.pid, child.pid, &status) == 0 && status.caught_signals >> UInt64(signal - 1) & 1 == 1
+            }
+        )
+        let (handle, other) = (ProcessHandle(child.pid), ProcessHandle(child.pid))
+        handle.recordHandledSignals()
+        child.release()
+        var information = siginfo_t()
+        try #require(waitid(P_PID, id_t(child.pid), &information, WEXITED | WNOWAIT) == 0)
+        #expect(handle.hasExited(since: 5, at: 9_000_000_005) == canBeEnd)
+        #expect(!handle.hasExited(since: 5, at: 10_000_000_005) && !other.hasExited(since: 5, at: 6))
     }
 
     /// Its memory is gone, as in a process that is just exiting.
@@ -77,7 +101,7 @@ struct ProcessHandleTests {
             child.release()
             let deadline = ContinuousClock.now + .seconds(30)
             while handle.isAlive, ContinuousClock.now < deadline { sched_yield() }
-            #expect(handle.hasExited, "round \(round)")
+            #expect(handle.hasExited(since: 0, at: 1), "round \(round)")
             try #require(waited.wait(timeout: .now() + 30) == .success)
             child.forget()
         }
@@ -97,9 +121,17 @@ private final class Child {
         posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO)
         let arguments: [UnsafeMutablePointer<CChar>?] = ["/bin/sh", "-c", script].map { (text: String) in strdup(text) } + [nil]
         var started: pid_t = 0
-        let error = posix_spawn(&started, "/bin/sh", &actions, nil, arguments, environ)
+        // The test program's threads block signals, or it ignores them.
+        var attributes = posix_spawnattr_t()
+        var all = sigset_t()
+        sigfillset(&all)
+        posix_spawnattr_init(&attributes)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+        let error = posix_spawn(&started, "/bin/sh", &actions, &attributes, arguments, environ)
         for argument in arguments { free(argument) }
         posix_spawn_file_actions_destroy(&actions)
+        posix_spawnattr_destroy(&attributes)
         close(ends[0])
         (pid, input) = (started, ends[1])
         try #require(error == 0)

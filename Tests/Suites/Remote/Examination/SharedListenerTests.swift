@@ -165,6 +165,21 @@ struct SharedListenerTests {
         #expect(hasClientWork(server) == true)
     }
 
+    /// As after `exec 3<&0` in a shell.
+    @Test func `a second descriptor of a pipe's end is not its other end`() throws {
+        let process = ProcessHandle(getpid())
+        var pipe: [Int32] = [0, 0]
+        _ = Glibc.pipe(&pipe)
+        let second = dup(pipe[0])
+        defer { for descriptor in [pipe[0], second] { close(descriptor) } }
+        let (object, _) = try Self.wait(for: [pipe[0]])
+        _ = write(pipe[1], "x", 1)
+        func hasClientWork() -> Bool? { object.hasClientWork(pidfd: process.descriptor, process: process.pid) }
+        #expect(hasClientWork() == false)
+        close(pipe[1])
+        #expect(hasClientWork() == nil)
+    }
+
     /// As if a read of its process's memory did not return.
     @Test func `an examination that does not end holds up no other thread`() throws {
         let listener = Self.listen()

@@ -201,14 +201,6 @@ struct LoopPlacesTests {
         }
     }
 
-    @Test func `a thread that waits only for its own pipe stalls while it is to be woken`() async throws {
-        try await atOnce(Way.allCases) { way in
-            let lines = try Self.lines("own-pipe", way, stalls: 1)
-            Self.expectStall(lines, in: "handler_that_naps")
-            #expect(lines.first?["pending"] as? Bool == true, "\(lines)")
-        }
-    }
-
     @Test func `a script that sleeps between its rounds has no loop`() async throws {
         try await atOnce(Way.allCases) { way in
             let lines = try Self.lines("sleeps", way, hasLoop: false)
