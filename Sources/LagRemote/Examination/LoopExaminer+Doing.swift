@@ -13,11 +13,14 @@ extension LoopExaminer {
         private let number: Int64
         private let stackPointer: UInt64
         private let programCounter: UInt64
+        /// Of the calls of its language (``CallChain/check``), which are not on the C stack; 0: none.
+        let calls: UInt64
 
-        /// Nil: the stretch is not known.
-        init?(_ call: cll_thread_syscall, in stretch: UInt64) {
-            guard stretch != 0 else { return nil }
+        /// Nil: the stretch is not known, or those calls are not.
+        init?(_ call: cll_thread_syscall, in stretch: UInt64, calls: UInt64?) {
+            guard stretch != 0, let calls else { return nil }
             (self.stretch, number, stackPointer, programCounter) = (stretch, Int64(call.number), call.sp, call.pc)
+            self.calls = calls
         }
     }
 
@@ -85,8 +88,32 @@ extension LoopExaminer {
             case CLR_CALL_SLEEPS: object == nil && state.pause.isHandler(call.sp) ? .working : .sleeping
             default: .working
             }
-        let isShown = isForProof && state.handlerCall != nil && state.handlerCall == HandlerCall(call, in: stretch)
+        let isShown = isForProof && doing == .waiting(isFurtherOut: true) && isShownInHandler(call, in: stretch, &state)
         return CallReading(doing: doing, mayBeOutside: isYoungSet, isShownInHandler: isShown)
+    }
+
+    private func isShownInHandler(_ call: cll_thread_syscall, in stretch: UInt64, _ state: inout State) -> Bool {
+        guard let known = state.handlerCall, known == HandlerCall(call, in: stretch, calls: known.calls) else { return false }
+        guard known.calls == checkOfCalls(&state), isAsleep(in: call) else { return false }
+        guard state.isShownByLoop else { return true }
+        // A handler that waits again and again may do so on purpose: a server with as many clients as it takes.
+        let (runs, last) = (runs(), state.provedRuns)
+        state.provedRuns = (known, runs)
+        guard let runs else { return false }
+        return last == nil || last?.call == known && last?.runs == runs
+    }
+
+    /// 0: the thread's language has no such calls; nil: not known now.
+    private func checkOfCalls(_ state: inout State) -> UInt64? {
+        state.readCalls == nil ? 0 : state.calls.read()?.check
+    }
+
+    /// Changes when the thread goes to sleep, except for stops by lagmond itself, of which the kernel counts two sleeps each.
+    private func runs() -> UInt64? {
+        let stops = clr_stops(tid)
+        var status = cll_thread_status()
+        guard cll_procfs_status(process.pid, tid, &status) == 0, clr_stops(tid) == stops else { return nil }
+        return status.voluntary_switches &- 2 &* stops
     }
 
     /// Whether the call itself shows a rest outside of the loop's wait, wherever in the stack it is.
@@ -108,15 +135,20 @@ extension LoopExaminer {
         let (isShared, events, known) = state.withLock { ($0.sharedNanoseconds != nil, $0.events, $0.handlerCall) }
         var call = cll_thread_syscall()
         let isBlocked = cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED) && call.number >= 0
-        if isBlocked { state.withLock { resolve(&call, &$0) } }
+        let check: UInt64? =
+            isBlocked
+            ? state.withLock {
+                resolve(&call, &$0)
+                return checkOfCalls(&$0)
+            } : nil
         // While work is pending it is a stall at any place; then only an action needs it.
-        let present = isBlocked ? HandlerCall(call, in: stretch) : nil
+        let present = isBlocked ? HandlerCall(call, in: stretch, calls: check) : nil
         let isKnown = known != nil && known == present
         guard facts.isQuietByPlace || !isKnown, !isShared else { return false }
         let isFound = isHandler(events)
         // The stack is that of this call if the thread has slept in it all the time.
         let shown = isFound && isBlocked && isAsleep(in: call) ? present : nil
-        state.withLock { $0.handlerCall = shown }
+        state.withLock { ($0.handlerCall, $0.isShownByLoop) = (shown, false) }
         return isFound
     }
 
@@ -144,11 +176,13 @@ extension LoopExaminer {
             if let calls, isUnmoved {
                 let isHandler = calls.isHandler(of: rest)
                 state.handlerStretch = isHandler ? stretch : nil
-                let isCertain = calls.isCertainlyHandler(of: rest) || state.calls.haveLoop(around: calls, and: rest)
-                let shown = isCertain ? HandlerCall(call, in: stretch) : nil
+                let present = HandlerCall(call, in: stretch, calls: calls.check)
+                let isCertain = calls.isCertainlyHandler(of: rest)
+                let isByLoop = !isCertain && isInLoop(calls, of: rest, present, &state) && isAsleep(in: call)
+                let shown = isCertain || isByLoop ? present : nil
                 // It may be the C stack that has shown it, which is read again next.
                 state.isInDoubt = shown == nil && state.handlerCall != nil
-                state.handlerCall = shown
+                (state.handlerCall, state.isShownByLoop) = (shown, isByLoop)
                 return isHandler
             }
             if isUnmoved { break }
@@ -160,6 +194,18 @@ extension LoopExaminer {
         return (stretch != 0 && state.handlerStretch == stretch) || isServing
     }
 
+    /// Whether the code of the thread's language shows it in a handler. Looked up once for each call: some 100 µs.
+    ///
+    /// Only for a wait by `select`: others need little of the C stack, which shows their handlers, and most of the loops that are
+    /// not in the language's code but in a C library's wait by `poll` or epoll.
+    private func isInLoop(_ now: CallChain, of rest: CallChain, _ present: HandlerCall?, _ state: inout State) -> Bool {
+        guard let present, Int(clr_wait_kind(state.readCall.number)) == CLR_WAIT_SELECT else { return false }
+        if let known = state.loopAnswer, known.call == present { return known.isInLoop }
+        let isInLoop = state.calls.isInLoop(now, of: rest)
+        state.loopAnswer = (present, isInLoop)
+        return isInLoop
+    }
+
     /// Whether the kernel has shown the thread in its wait, and it now sleeps deeper in the stack in another kind of call.
     func isSeen() -> Bool {
         var call = cll_thread_syscall()
@@ -167,7 +213,7 @@ extension LoopExaminer {
             return false
         }
         return tryState { state in
-            state.object != nil && state.object?.epoll == state.seenEpoll && call.sp < state.readStackPointer
+            state.object != nil && state.object?.epoll == state.seenEpoll && call.sp < state.readCall.sp
         } ?? false
     }
 

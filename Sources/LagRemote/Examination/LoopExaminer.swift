@@ -7,7 +7,7 @@ internal import Synchronization
 /// publishes and for sampled loops.
 ///
 /// Any thread; mostly called by the watchdog's. The lock is held during an examination: some 10 µs, for CPython, Ruby, Perl and
-/// PHP (``CallChainReader``) 50, plus 3 for each socket of a process that waits for a lock among processes.
+/// PHP (``CallChainReader``) up to half a millisecond, plus 3 for each socket of a process that waits for a lock among processes.
 package final class LoopExaminer: Sendable {
     struct State {
         var object: WaitObject?
@@ -34,6 +34,12 @@ package final class LoopExaminer: Sendable {
         var handlerStretch: UInt64?
         /// Where those, or the calls on its stack, last did beyond doubt.
         var handlerCall: HandlerCall?
+        /// Whether it was a loop in its language's code.
+        var isShownByLoop = false
+        /// What that code last showed, and for which call.
+        var loopAnswer: (call: HandlerCall, isInLoop: Bool)?
+        /// The last call that was proved to be in a handler by that code, and how often the thread had slept; nil: not known.
+        var provedRuns: (call: HandlerCall, runs: UInt64?)?
         /// An examination in progress has forgotten that, and may find the same again: until it ends, nothing is known.
         var isInDoubt = false
         var calls: CallChainReader

@@ -1,3 +1,5 @@
+internal import LagModel
+
 /// The call stack of a thread in a language whose calls do not nest on the C stack: CPython from 3.11 on, Ruby 3.1, Perl, PHP.
 ///
 /// In such a language the C stack does not show the callers: a loop's wait and the waits of its handlers are C calls from
@@ -35,13 +37,37 @@ struct CallChain: Sendable, Equatable {
         !rest.calls.isEmpty && rest.calls.count < calls.count && calls.starts(with: rest.calls)
     }
 
-    /// The calls that were active in the wait for a loop's events and are still active, now and then, the innermost first, if the
-    /// thread has called something else from there. If both are in one loop of the function's code, the thread is in a handler of
-    /// that loop, however deep the wait was.
-    func common(with rest: CallChain) -> [(now: Call, then: Call)] {
+    /// Where the calls in the wait for a loop's events and the present ones differ.
+    struct Branch {
+        /// The innermost call that is active in both, as it is now and as it was then.
+        let now: Call
+        let then: Call
+        /// The calls between that and the wait, which have returned since.
+        let left: ArraySlice<Call>
+    }
+
+    /// Nil: none, if the thread has not called anything else, and if the wait was too deep.
+    ///
+    /// If the innermost loop around the wait contains both calls, the thread is in a handler of that loop. A loop further out may
+    /// be one that starts a server again after each of its ends.
+    func branch(from rest: CallChain) -> Branch? {
         let common = zip(calls, rest.calls).prefix { $0 == $1 }
-        guard common.count < calls.count, common.count < rest.calls.count else { return [] }
-        return common.reversed()
+        guard let (now, then) = common.reversed().first, common.count < calls.count, common.count < rest.calls.count,
+            rest.calls.count - common.count <= Self.mostLeft
+        else { return nil }
+        return Branch(now: now, then: then, left: rest.calls[common.count...])
+    }
+
+    private static let mostLeft = 8
+
+    /// A hash of all calls and how far each has come.
+    var check: UInt64 {
+        var hash = StableHash()
+        for call in calls {
+            hash.combine(word: call.identity)
+            hash.combine(word: call.instruction)
+        }
+        return hash.value
     }
 
     /// One call.

@@ -40,7 +40,7 @@ struct CallChainReader {
     mutating func read() -> CallChain? {
         guard tid == process, search.isDue() else { return nil }
         if known == nil { known = recognise() }
-        guard let known, let place = known.runtime.prepare(tid: tid, innerTid: known.innerTid) else {
+        guard let known, let place = known.runtime.place(tid: tid, innerTid: known.innerTid) else {
             failures += 1
             if known == nil || failures >= Self.mostFailures { search.wasInVain() }
             return nil
@@ -57,15 +57,12 @@ struct CallChainReader {
         return CallChain(calls: calls)
     }
 
-    /// Whether one of the innermost functions that are active both now and in the wait for a loop's events has a loop around both of its
-    /// calls. Some 20 µs for each.
-    func haveLoop(around now: CallChain, and rest: CallChain) -> Bool {
-        guard let known else { return false }
-        return now.common(with: rest).prefix(Self.mostFunctions).contains { known.runtime.haveLoop(around: $0.now, $0.then) }
+    /// Whether the code of its language shows the thread in a handler of the loop that had that rest. Half a millisecond at most
+    /// for usual functions.
+    func isInLoop(_ now: CallChain, of rest: CallChain) -> Bool {
+        guard let known, let branch = now.branch(from: rest) else { return false }
+        return known.runtime.isInLoop(branch)
     }
-
-    /// A loop hardly waits deeper than that in its own functions.
-    private static let mostFunctions = 8
 
     private func recognise() -> Known? {
         guard let modules = ModuleMap(process: process) else { return nil }

@@ -24,6 +24,9 @@ protocol LanguageRuntime: AnyObject, Sendable {
     ///   called, and ``merge(_:_:_:)`` gets no copy.
     func prepare(tid: Int32, innerTid: Int32) -> UInt64?
 
+    /// The same value, for a thread of which only the calls are read.
+    func place(tid: Int32, innerTid: Int32) -> UInt64?
+
     /// Copies the data of the frames while the thread is stopped. On the watchdog or the tracer, possibly while ``name(_:)``
     /// runs: it must have no state.
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy)
@@ -41,8 +44,8 @@ protocol LanguageRuntime: AnyObject, Sendable {
     /// All calls for ``CallChain``; nil: not known, or they nest on the C stack. For a sleeping thread.
     func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [CallChain.Call]?
 
-    /// Whether two instructions of one function are in one loop of its code; false: not known.
-    func haveLoop(around one: CallChain.Call, _ other: CallChain.Call) -> Bool
+    /// Whether the innermost loop around the wait, in the code of all calls, contains the present call; false: not known.
+    func isInLoop(_ branch: CallChain.Branch) -> Bool
 
     /// Replaces the runtime's frames by the language's, in order; the rest stays. The watchdog.
     /// - Parameters:
@@ -62,6 +65,8 @@ protocol LanguageRuntime: AnyObject, Sendable {
 extension LanguageRuntime {
     func stays(in image: ProcessImage) -> Bool { !modules.isEmpty && modules.isSubset(of: image.modules.lazy.map(\.index)) }
 
+    func place(tid: Int32, innerTid: Int32) -> UInt64? { prepare(tid: tid, innerTid: innerTid) }
+
     func stackEnd(of thread: RuntimeThread, _ memory: MemoryCopy) -> UInt64? { nil }
 
     func isCollecting(_ thread: RuntimeThread, _ memory: MemoryCopy) -> Bool { false }
@@ -70,7 +75,7 @@ extension LanguageRuntime {
 
     func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [CallChain.Call]? { nil }
 
-    func haveLoop(around one: CallChain.Call, _ other: CallChain.Call) -> Bool { false }
+    func isInLoop(_ branch: CallChain.Branch) -> Bool { false }
 
     func lock(waitedForAt futex: UInt64) -> RuntimeLock? { nil }
 }

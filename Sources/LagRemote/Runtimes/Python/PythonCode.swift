@@ -8,7 +8,7 @@ struct PythonCode {
 
     /// The maximum of instructions of a function; a larger number is damaged data.
     private static let maximumInstructions: UInt64 = 1 << 24
-    private static let mostInstructionsRead: UInt64 = 1 << 14
+    private static let mostInstructionsRead: UInt64 = 1 << 12
 
     /// Nil if it is not a code object: its type is not the runtime's own.
     /// - Parameter type: the address of `PyCode_Type`.

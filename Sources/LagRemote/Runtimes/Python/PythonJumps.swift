@@ -1,4 +1,4 @@
-/// Finds the loops in the code of CPython's functions.
+/// Decodes the jumps in the code of CPython's functions.
 ///
 /// An instruction may be followed by data (inline caches), which must not be read as instructions. Source: `_PyOpcode_Caches` and
 /// `_PyOpcode_Deopt` of CPython 3.11.7, 3.12.1 and 3.13.0 (Include/internal/pycore_opcode.h, pycore_opcode_metadata.h).
@@ -6,8 +6,21 @@ struct PythonJumps: Sendable {
     /// The units of data after each instruction, by number; nil: not an instruction, or one that replaces another
     /// (`INSTRUMENTED_LINE`, `ENTER_EXECUTOR`).
     private let caches: [Int?]
-    private let backward: Set<UInt8>
-    private let extendedArguments: Set<UInt8>
+    private let kinds: [Kind]
+
+    private enum Kind: Sendable {
+        case plain
+        /// The high bits of the next instruction's argument.
+        case highBits
+        case forward
+        case forwardIf
+        case backward
+        case backwardIf
+        /// The function ends, or raises an exception.
+        case end
+        /// Where an exception is handled, if the version has all such code at the end of the function.
+        case handler
+    }
 
     /// - Returns: nil: this version's instructions are not known.
     init?(minor: Int) {
@@ -20,7 +33,10 @@ struct PythonJumps: Sendable {
                 1
                 """
             )
-            (backward, extendedArguments) = ([38, 140, 173, 174, 175, 176], [34, 144])
+            kinds = Self.kinds([
+                (.highBits, [34, 144]), (.forward, [110]), (.forwardIf, [93, 111, 112, 114, 115, 123, 128, 129]),
+                (.backward, [38, 134, 140]), (.backwardIf, [173, 174, 175, 176]), (.end, [83, 119, 130]),
+            ])
         case 12:
             caches = Self.digits(
                 """
@@ -28,7 +44,10 @@ struct PythonJumps: Sendable {
                 0011040000000000910004440040000011000000000000000001000000400004000001110000111xx300000
                 """
             )
-            (backward, extendedArguments) = ([140], [144])
+            kinds = Self.kinds([
+                (.highBits, [144]), (.forward, [110]), (.forwardIf, [62, 63, 64, 65, 93, 114, 115, 123, 128, 129, 168]),
+                (.backward, [134, 140]), (.end, [3, 83, 119, 121, 130]), (.handler, [35, 55]),
+            ])
         case 13:
             caches = Self.digits(
                 """
@@ -37,32 +56,47 @@ struct PythonJumps: Sendable {
                 3311111111199999999999944110144411333333111
                 """
             )
-            (backward, extendedArguments) = ([77], [71])
+            kinds = Self.kinds([
+                (.highBits, [71]), (.forward, [79]), (.forwardIf, [72, 97, 98, 99, 100, 104, 187, 188, 189, 190, 208]),
+                (.backward, [77, 78]), (.end, [22, 36, 101, 102, 103]), (.handler, [8, 33]),
+            ])
         default: return nil
         }
     }
 
     private static func digits(_ text: String) -> [Int?] { text.map(\.hexDigitValue) }
 
-    /// Whether a jump leads from behind both instructions to the earlier one or before it: then both are in one loop.
-    /// - Parameters:
-    ///   - code: all instructions of the function.
-    ///   - one: an instruction's index.
-    func haveLoop(_ code: [UInt8], around one: Int, _ other: Int) -> Bool {
-        let (first, last) = (min(one, other), max(one, other))
-        var (index, argument) = (0, 0)
+    private static func kinds(_ listed: [(Kind, [Int])]) -> [Kind] {
+        var kinds = [Kind](repeating: .plain, count: 256)
+        for (kind, numbers) in listed { for number in numbers { kinds[number] = kind } }
+        return kinds
+    }
+
+    /// - Parameter code: all instructions of the function.
+    /// - Returns: nil: not known.
+    func flow(_ code: [UInt8]) -> PythonFlow? {
+        var flow = PythonFlow(units: code.count / 2)
+        var (index, begin, argument, isHandled) = (0, 0, 0, false)
         while index * 2 + 1 < code.count {
             let (instruction, low) = (code[index * 2], Int(code[index * 2 + 1]))
-            guard Int(instruction) < caches.count, let cached = caches[Int(instruction)] else { return false }
+            guard Int(instruction) < caches.count, let cached = caches[Int(instruction)] else { return nil }
             argument = (argument << 8 | low) & 0xffff_ffff
-            guard !extendedArguments.contains(instruction) else {
-                index += 1
-                continue
-            }
+            let kind = kinds[Int(instruction)]
             let next = index + 1 + cached
-            if index > last, backward.contains(instruction), next - argument <= first { return true }
-            (index, argument) = (next, 0)
+            // From 3.12 on, jumps there lead back to code before and after a loop.
+            isHandled = isHandled || kind == .handler
+            index = next
+            guard kind != .highBits else { continue }
+            let target: Int? =
+                switch kind {
+                case .forward, .forwardIf: next + argument
+                case .backward, .backwardIf: next - argument
+                case .plain, .highBits, .end, .handler: nil
+                }
+            let continues = kind != .forward && kind != .backward && kind != .end
+            flow.add(begin..<next, jumpsTo: target, continues: continues, isHandled: isHandled)
+            (begin, argument) = (next, 0)
         }
-        return false
+        return flow.isValid ? flow : nil
     }
 }

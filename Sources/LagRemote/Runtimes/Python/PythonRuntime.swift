@@ -56,10 +56,12 @@ final class PythonRuntime: LanguageRuntime {
     }
 
     func prepare(tid: Int32, innerTid: Int32) -> UInt64? {
-        guard let state = threads.state(of: innerTid) else { return nil }
+        guard let state = place(tid: tid, innerTid: innerTid) else { return nil }
         taskLearner.learn(layout, types, state: state, tid: innerTid)
         return state
     }
+
+    func place(tid: Int32, innerTid: Int32) -> UInt64? { threads.state(of: innerTid) }
 
     func copy(_ thread: RuntimeThread, _ memory: MemoryCopy) {
         _ = isCollecting(thread, memory)
@@ -91,12 +93,24 @@ final class PythonRuntime: LanguageRuntime {
         }
     }
 
-    func haveLoop(around one: CallChain.Call, _ other: CallChain.Call) -> Bool {
-        guard let jumps, one.code == other.code, let code = PythonCode(memory, layout, type: codeType, at: one.code),
-            let index = code.index(of: one.instruction), let otherIndex = code.index(of: other.instruction),
-            let instructions = code.instructions(memory)
+    func isInLoop(_ branch: CallChain.Branch) -> Bool {
+        guard branch.now.code == branch.then.code, branch.now.instruction != branch.then.instruction,
+            let (flow, wait) = flow(of: branch.then),
+            let present = PythonCode(memory, layout, type: codeType, at: branch.now.code)?.index(of: branch.now.instruction),
+            flow.innermostLoop(around: wait, contains: present)
         else { return false }
-        return jumps.haveLoop(instructions, around: index, otherIndex)
+        return branch.left.allSatisfy { call in
+            guard let (flow, wait) = self.flow(of: call) else { return false }
+            return !flow.mayRepeat(wait)
+        }
+    }
+
+    private func flow(of call: CallChain.Call) -> (flow: PythonFlow, unit: Int)? {
+        guard let jumps, let code = PythonCode(memory, layout, type: codeType, at: call.code),
+            let unit = code.index(of: call.instruction), let instructions = code.instructions(memory),
+            let flow = jumps.flow(instructions)
+        else { return nil }
+        return (flow, unit)
     }
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {

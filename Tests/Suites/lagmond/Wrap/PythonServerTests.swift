@@ -71,48 +71,79 @@ struct PythonServerTests {
         serve()
         """
 
-    /// The same behind functions of the program: the calls alone do not show which of them has the loop. With `leave`, that one
-    /// returns while a client waits, and the main thread rests.
+    /// The same behind functions of the program: the calls alone do not show which of them has the loop. Otherwise that loop ends
+    /// while a client waits, and the main thread rests: in its caller, in a loop of that, further down in the function, or in a
+    /// loop around it in the same function. Or the handler waits again and again, as when all workers are busy.
     private static let wrapped = """
         import selectors, socket, sys, threading
 
         listener = socket.create_server(("127.0.0.1", 0))
         selector = selectors.SelectSelector()
         selector.register(listener, selectors.EVENT_READ)
+        kind = sys.argv[1]
+        sockets = []
 
         def poll(): return selector.select(0.05)
         def ready(): return [key.fileobj for key, _ in poll()]
 
         def handle():
-            connection, _ = listener.accept()
-            waiting = socket.create_connection(listener.getsockname())
-            if sys.argv[1] == "hang": threading.Event().wait(20)
-            return connection, waiting
+            sockets.append(listener.accept()[0])
+            sockets.append(socket.create_connection(listener.getsockname()))
+            if kind == "hang": threading.Event().wait(20)
+            if kind == "busy":
+                for _ in range(12): threading.Event().wait(0.5)
+                sys.exit()
+
+        def finish():
+            threading.Event().wait(4)
+            sys.exit()
 
         def serve():
-            while True:
-                for _ in ready():
-                    sockets = handle()
-                    if sys.argv[1] == "leave": return sockets
+            while not sockets:
+                for _ in ready(): handle()
+            if kind == "end": finish()
 
-        def finish(): threading.Event().wait(4)
+        def cleanup():
+            try:
+                while True:
+                    for _ in ready():
+                        handle()
+                        if sockets: return
+            finally:
+                for _ in range(1): finish()
+
+        def nested():
+            while True:
+                while not sockets:
+                    for _ in ready(): handle()
+                finish()
 
         threading.Timer(0.8, lambda: socket.create_connection(listener.getsockname())).start()
-        sockets = serve()
+        while kind == "again":
+            serve()
+            finish()
+        if kind == "cleanup": cleanup()
+        elif kind == "nested": nested()
+        else: serve()
         finish()
         """
 
-    @Test func `a hang in a loop behind functions around its wait is acted on, and a rest after that loop is not`() throws {
-        func run(_ name: String) throws -> ProbeRun {
-            try ProbeRun([
-                ProbeRun.lagmond, "run", "--on-hang", "signal:KILL", "--on-hang-after", "2", "--output", "/dev/null", "--",
-                "/usr/bin/python3", "-c", Self.wrapped, name,
-            ])
-        }
-        let hang = try run("hang")
-        #expect(hang.signal == SIGKILL && hang.hungSeconds >= 2, "\(hang.errors)")
-        let left = try run("leave")
-        #expect(left.status == 0 && left.signal == 0 && !left.errors.contains("hanging"), "\(left.errors)")
+    @Test(arguments: ["leave", "again", "end", "cleanup", "nested", "busy"])
+    func `a rest after a loop behind functions around its wait, or many rests in it, lead to no action`(name: String) throws {
+        let run = try Self.run(name)
+        #expect(run.status == 0 && run.signal == 0 && !run.errors.contains("hanging"), "\(run.errors)")
+    }
+
+    @Test func `a hang in a loop behind functions around its wait is acted on`() throws {
+        let run = try Self.run("hang")
+        #expect(run.signal == SIGKILL && run.hungSeconds >= 2, "\(run.errors)")
+    }
+
+    private static func run(_ name: String) throws -> ProbeRun {
+        try ProbeRun([
+            ProbeRun.lagmond, "run", "--on-hang", "signal:KILL", "--on-hang-after", "2", "--output", "/dev/null", "--",
+            "/usr/bin/python3", "-c", wrapped, name,
+        ])
     }
 
     @Test func `a hang in a handler of a loop on select is acted on`() throws {

@@ -1,0 +1,103 @@
+/// Which instructions of a function can follow which, without exceptions.
+///
+/// The place of an instruction shows little: the compiler copies what follows a loop to where the loop is left.
+struct PythonFlow {
+    private struct Instruction {
+        let begin: Int
+        /// The unit that it jumps to.
+        let target: Int?
+        let continues: Bool
+        let isHandled: Bool
+    }
+
+    private static let mostLoops = 32
+    private static let mostSweeps = 16
+
+    private var instructions: [Instruction] = []
+    /// The number of the instruction that each unit belongs to.
+    private var numbers: [Int]
+
+    init(units: Int) {
+        numbers = []
+        numbers.reserveCapacity(units)
+    }
+
+    /// - Parameters:
+    ///   - units: its own and those of its data.
+    ///   - isHandled: whether it is only run after an exception.
+    mutating func add(_ units: Range<Int>, jumpsTo target: Int?, continues: Bool, isHandled: Bool) {
+        for _ in units { numbers.append(instructions.count) }
+        instructions.append(Instruction(begin: units.lowerBound, target: target, continues: continues, isHandled: isHandled))
+    }
+
+    /// Whether all jumps lead to instructions.
+    var isValid: Bool {
+        instructions.allSatisfy { instruction in
+            guard let target = instruction.target else { return true }
+            return numbers.indices.contains(target) && instructions[numbers[target]].begin == target
+        }
+    }
+
+    private func target(_ number: Int) -> Int? { instructions[number].target.map { numbers[$0] } }
+
+    /// Whether some jump leads from behind the instruction at that unit to before it, also after an exception.
+    func mayRepeat(_ unit: Int) -> Bool {
+        guard numbers.indices.contains(unit) else { return true }
+        let number = numbers[unit]
+        return instructions.indices.contains { $0 >= number && target($0).map { $0 <= number } == true }
+    }
+
+    /// Whether the innermost loop around one instruction contains another one; false: not known.
+    ///
+    /// Loops that begin at the same instruction are different ones, although that may be a `continue`.
+    func innermostLoop(around wait: Int, contains other: Int) -> Bool {
+        guard numbers.indices.contains(wait), numbers.indices.contains(other) else { return false }
+        let (wait, other) = (numbers[wait], numbers[other])
+        guard wait != other else { return false }
+        var ends = instructions.indices.compactMap { end -> (begin: Int, end: Int)? in
+            guard !instructions[end].isHandled, let begin = target(end), begin <= wait, begin <= end else { return nil }
+            return (begin, end)
+        }
+        guard ends.count <= Self.mostLoops else { return false }
+        ends.sort { $0.begin != $1.begin ? $0.begin > $1.begin : $0.end < $1.end }
+        for (begin, end) in ends {
+            guard let loop = loop(begin, end) else { return false }
+            if loop[wait] { return loop[other] }
+        }
+        return false
+    }
+
+    /// The instructions that lead from the begin to the end, and not through the begin again; nil: too many branches.
+    private func loop(_ begin: Int, _ end: Int) -> [Bool]? {
+        var leads = [Bool](repeating: false, count: instructions.count)
+        leads[end] = true
+        var isChanged = true
+        for _ in 0..<Self.mostSweeps where isChanged {
+            isChanged = false
+            for number in instructions.indices.reversed() where !leads[number] && !instructions[number].isHandled {
+                let (next, target) = successors(number)
+                guard next.map({ $0 != begin && leads[$0] }) == true || target.map({ $0 != begin && leads[$0] }) == true else {
+                    continue
+                }
+                (leads[number], isChanged) = (true, true)
+            }
+        }
+        guard !isChanged else { return nil }
+        var found = [Bool](repeating: false, count: instructions.count)
+        (found[begin], isChanged) = (leads[begin], true)
+        for _ in 0..<Self.mostSweeps where isChanged {
+            isChanged = false
+            for number in instructions.indices where found[number] && number != end {
+                let (next, target) = successors(number)
+                if let next, leads[next], !found[next] { (found[next], isChanged) = (true, true) }
+                if let target, leads[target], !found[target] { (found[target], isChanged) = (true, true) }
+            }
+        }
+        return isChanged ? nil : found
+    }
+
+    private func successors(_ number: Int) -> (next: Int?, target: Int?) {
+        let next = instructions[number].continues && number + 1 < instructions.count ? number + 1 : nil
+        return (next, target(number))
+    }
+}
