@@ -17,9 +17,9 @@ package final class LoopExaminer: Sendable {
         var isRefused = false
         /// It waits on a ring of io_uring, which belongs to a loop, and cannot be polled.
         var isRing = false
-        /// When it was read, and at which stack pointer the wait was.
+        /// When it was read, and in which call.
         var readNanoseconds: UInt64 = 0
-        var readStackPointer: UInt64 = 0
+        var readCall = cll_thread_syscall()
         /// The address on its own stack where it has its events stored.
         var events: UInt64?
         /// The last stretch of work in which a thread that was never found in its wait was reported to serve a connection.
@@ -111,7 +111,7 @@ package final class LoopExaminer: Sendable {
             let isLasting = word != 0 && word == state.restWord && word != state.readWord
             state.restWord = word
             // At another place it may be another object, as after a start. (An epoll instance is the same at any place.)
-            let isElsewhere = state.object?.epoll == nil && call.map { $0.sp != state.readStackPointer } ?? false
+            let isElsewhere = state.object?.epoll == nil && call.map { $0.sp != state.readCall.sp } ?? false
             guard isElsewhere || isLasting || state.object == nil || now >= state.readNanoseconds &+ Self.readAgainNanoseconds
             else { return }
             var found = cll_thread_syscall()
@@ -139,7 +139,7 @@ package final class LoopExaminer: Sendable {
             state.seenEpoll = object.epoll
             state.readNanoseconds = now
             state.readWord = word
-            state.readStackPointer = found.sp
+            state.readCall = found
             state.events = WaitObject.eventsOnStack(of: found)
             state.readCalls = calls
         }
