@@ -24,6 +24,21 @@ package struct DetectorEvents: Sendable {
         append(.suspected)
     }
 
+    /// If this observation opened the stall: another rule has found it as well.
+    mutating func updateOpened(_ stall: ActiveStall) {
+        var index = count
+        while index > 0 {
+            index -= 1
+            switch slots[index] {
+            case .opened(_, let interval): slots[index] = .opened(stall, interval)
+            // What was opened before that is another stall.
+            case .ended, .suppressed: break
+            default: continue
+            }
+            return
+        }
+    }
+
     mutating func append(_ event: DetectorEvent) {
         assert(count < Self.capacity, "more events than one observation brings")
         // Never crash the host: without the event, a stall may be missed, no more.

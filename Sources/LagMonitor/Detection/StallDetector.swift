@@ -229,6 +229,7 @@ package struct StallDetector: Sendable {
             stall.thresholdNanoseconds = strategies.threshold(of: kind)
         }
         activeStall = stall
+        events.updateOpened(stall)
     }
 
     /// A more exact rule takes over the stall, or begins another: if the stall's duration before that was long enough for a

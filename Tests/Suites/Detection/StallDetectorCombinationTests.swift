@@ -59,6 +59,19 @@ struct StallDetectorCombinationTests {
         }
     }
 
+    @Test func `a stall that two rules find in one observation is opened with both`() {
+        var detector = StallDetector(rules: rules(ping: standardRule))
+        _ = observeSteadily(&detector, work(), from: 0, to: 0)
+        let polls = observeSteadily(&detector, work(), from: 10, to: 150, pinged: start)
+        let opened = polls.flatMap { poll in
+            poll.events.all.compactMap { event -> ActiveStall? in
+                if case .opened(let stall, _) = event { stall } else { nil }
+            }
+        }
+        #expect(opened.map(\.lead) == [.callout] && opened.first?.kinds.kinds == [.callout, .ping])
+        #expect(opened.first == detector.activeStall && polls.last?.events.opened == .callout)
+    }
+
     @Test func `the most exact rule leads, in whichever order the rules find the stall`() {
         let fast = TimeoutRule(intervalNanoseconds: 20 * millisecond, timeouts: 2)
         var detector = StallDetector(rules: rules(ping: fast))
