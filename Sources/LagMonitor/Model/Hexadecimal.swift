@@ -26,7 +26,9 @@ package enum Hexadecimal {
 
     /// The number after `0x`; nil for other text, and for 2^64 or more.
     package static func address(_ text: String) -> UInt64? {
-        text.hasPrefix("0x") ? UInt64(text.dropFirst(2), radix: 16) : nil
+        // `UInt64` accepts a sign as well.
+        guard text.hasPrefix("0x"), let first = text.utf8.dropFirst(2).first, value(first) != nil else { return nil }
+        return UInt64(text.dropFirst(2), radix: 16)
     }
 
     /// Sixteen digits.
@@ -40,7 +42,7 @@ package enum Hexadecimal {
     }
 
     /// Whether these are digits of the lower case only, that many.
-    package static func isText(_ bytes: some Sequence<UInt8>, of count: ClosedRange<Int>) -> Bool {
+    @inlinable package static func isText(_ bytes: some Sequence<UInt8>, of count: ClosedRange<Int>) -> Bool {
         var found = 0
         for byte in bytes {
             guard value(byte) != nil, !(UInt8(ascii: "A")...UInt8(ascii: "F")).contains(byte) else { return false }
@@ -50,7 +52,7 @@ package enum Hexadecimal {
     }
 
     /// The value of a digit, either case.
-    @inline(__always) package static func value(_ digit: UInt8) -> UInt8? {
+    @inlinable @inline(__always) package static func value(_ digit: UInt8) -> UInt8? {
         switch digit {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
