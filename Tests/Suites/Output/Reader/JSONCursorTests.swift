@@ -60,11 +60,11 @@ struct JSONCursorTests {
 
     /// Foundation accepts and refuses the same mutated texts, except for a trailing comma, which Foundation accepts but
     /// RFC 8259 does not.
-    @Test(arguments: 1...4 as ClosedRange<UInt64>) func `the cursor accepts the same texts as Foundation`(seed: UInt64) {
+    @Test(arguments: SeededGenerator.seeds(1, 2)) func `the cursor accepts the same texts as Foundation`(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let alphabet = Array(#"{}[]",:\u0a1-.eE+ tfn"#.utf8)
         var refused = 0
-        let rounds = 1000
+        let rounds = 1500
         for _ in 0..<rounds {
             var text = Array(#"{"a":[1,-2.5e1,true,null,"x\n\u00e9"],"b":{"c":"d","e":false}}"#.utf8)
             for _ in 0..<Int.random(in: 0...2, using: &generator) {
