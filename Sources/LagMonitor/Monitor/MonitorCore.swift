@@ -89,7 +89,7 @@ package final class MonitorCore: WatchOwner, @unchecked Sendable {
         context.labels = try configuration.checkedLabels()
         outputs = sinks.map {
             let format = ($0.format ?? configuration.format).current
-            let limits = $0.keptLines == nil ? limits : limits.leavingRoomForLateMark(in: format)
+            let limits = $0.keptLines == nil ? limits : limits.leavingRoomForLateField(in: format)
             return RecordOutput(encoder: RecordEncoder(context: context, limits: limits, format: format), sink: $0)
         }
         unfinished = configuration.unfinishedPath.map {

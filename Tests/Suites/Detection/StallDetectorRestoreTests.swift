@@ -28,8 +28,8 @@ struct StallDetectorRestoreTests {
     @Test func `a stall in the restore interval is counted at its end`() {
         var (detector, ended) = afterAStall()
         let begin = ended + 1000 * millisecond
-        let judgements = work(&detector, sequence: 3, from: begin, ticks: 6)
-        #expect(judgements == [nothing, [.suspected]] + Array(repeating: nothing, count: 5))
+        let observed = work(&detector, sequence: 3, from: begin, ticks: 6)
+        #expect(observed == [nothing, [.suspected]] + Array(repeating: nothing, count: 5))
         #expect(!detector.isStalled)
         #expect(detector.activeStall?.isMuted == true)
         #expect(detector.observe(BeaconReading(4, .waiting), at: begin + 310 * millisecond) == [.suppressed])
@@ -57,21 +57,21 @@ struct StallDetectorRestoreTests {
     @Test func `a hang is reported even in the restore interval`() {
         var (detector, ended) = afterAStall()
         let begin = ended + 1000 * millisecond
-        let judgements = work(&detector, sequence: 3, from: begin, ticks: 9)
-        #expect(judgements[7] == nothing && judgements[8].all.count == 1 && judgements[8].opened == .callout)
-        #expect(judgements[9].hanging?.interval.since == begin)
+        let observed = work(&detector, sequence: 3, from: begin, ticks: 9)
+        #expect(observed[7] == nothing && observed[8].all.count == 1 && observed[8].opened == .callout)
+        #expect(observed[9].hanging?.interval.since == begin)
     }
 
     @Test func `a stall that outlasts the restore interval is reported`() {
         var (detector, ended) = afterAStall(.callouts(hang: 600 * millisecond, restore: 5000 * millisecond))
         let begin = ended + 4500 * millisecond
-        let judgements = work(&detector, sequence: 3, from: begin, ticks: 12)
-        #expect(judgements[9] == nothing)
-        #expect(judgements[10].all.count == 1 && judgements[10].opened == .callout)
+        let observed = work(&detector, sequence: 3, from: begin, ticks: 12)
+        #expect(observed[9] == nothing)
+        #expect(observed[10].all.count == 1 && observed[10].opened == .callout)
         #expect(detector.interval(of: .callout)?.since == begin)
-        #expect(judgements[11] == nothing)
-        #expect(judgements[12].hanging?.interval.since == begin)
-        #expect(judgements[12].opened == nil)
+        #expect(observed[11] == nothing)
+        #expect(observed[12].hanging?.interval.since == begin)
+        #expect(observed[12].opened == nil)
     }
 
     @Test func `a muted stall at the end of the watch is counted`() {

@@ -14,9 +14,9 @@ struct StallDetectorTests {
 
     @Test func `a stall is suspected, then opened, then ended`() {
         var detector = StallDetector(rules: .standard)
-        var judgements: [DetectorEvents] = []
+        var observed: [DetectorEvents] = []
         for tick in 0...4 as ClosedRange<UInt64> {
-            judgements.append(detector.observe(work, at: at(tick * 50), isTick: tick > 0))
+            observed.append(detector.observe(work, at: at(tick * 50), isTick: tick > 0))
         }
         let stall = ActiveStall(
             lead: .callout,
@@ -25,7 +25,7 @@ struct StallDetectorTests {
             isMuted: false
         )
         let opened = DetectorEvent.opened(stall, StallInterval(since: start, seen: at(150)))
-        #expect(judgements == [nothing, [.suspected], nothing, [opened], nothing])
+        #expect(observed == [nothing, [.suspected], nothing, [opened], nothing])
         #expect(detector.isStalled && detector.activeStall?.lead != .starvation)
         let after = detector.observe(BeaconReading(2, .waiting, answered: at(230)), at: at(240))
         #expect(after == [.ended(stall, StallInterval(since: start, seen: at(200)).ended(at: at(230)))])

@@ -23,7 +23,7 @@ package struct LineLimits: Sendable, Equatable {
 
     /// Limits for lines that may be kept and marked later, so that the marked lines also fit, unless the limit is the lowest
     /// allowed.
-    package func leavingRoomForLateMark(in format: RecordFormat) -> LineLimits {
+    package func leavingRoomForLateField(in format: RecordFormat) -> LineLimits {
         LineLimits(unchecked: max(Self.allowedLineBytes.lowerBound, maxLineBytes - format.lateField.byteCount))
     }
 
