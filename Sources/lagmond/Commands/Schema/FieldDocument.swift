@@ -1,9 +1,17 @@
 internal import LagModel
 internal import LagReader
 
-/// The table of fields as Markdown, generated from ``FieldTable``.
+/// The table of fields as Markdown, with its introduction, generated from ``FieldTable``.
 enum FieldDocument {
     static var markdown: String {
+        let introduction = """
+            In the order of a line, except that `late` is inserted at the end of the finished line. *always in* has the events whose \
+            lines always have the member. If the meaning of a member begins with `dropped`, `suppressed` or `recurring`, only lines \
+            of that event have it. The objects in `requests_open` have the members of `request`, those in `lock_cycle` and \
+            `lock_chain` the members of `lock_owner`.
+
+
+            """
         let header = "| field | type | unit | always in | meaning |\n|---|---|---|---|---|\n"
         let fields = FieldTable.all.map {
             row("\($0.name)", $0.content, alwaysIn: events($0.required), "\($0.documentation)")
@@ -16,7 +24,7 @@ enum FieldDocument {
                 row("\(place).\($0.name)", $0.content, alwaysIn: $0.isRequired ? "its object" : "", "\($0.documentation)")
             }
         }
-        return header + (fields + nested).joined()
+        return introduction + header + (fields + nested).joined()
     }
 
     private static func row(_ name: String, _ content: FieldContent, alwaysIn: String, _ meaning: String) -> String {
