@@ -32,6 +32,20 @@ struct RemoteMemory: Sendable {
         return Number(littleEndian: number)
     }
 
+    /// The words at several addresses, with one read for all; nil if one of them is not in memory, or cannot be read.
+    func words(_ addresses: [UInt64]) -> [UInt64]? {
+        guard !addresses.contains(0) else { return nil }
+        let words = [UInt64](unsafeUninitializedCapacity: addresses.count) { buffer, initialized in
+            var missing: UInt64 = 0
+            guard let base = buffer.baseAddress,
+                cll_memory_ready_pieces(process, addresses, MemoryLayout<UInt64>.size, addresses.count, &missing)
+                    == addresses.count
+            else { return }
+            initialized = cll_memory_read_words(process, addresses, base, addresses.count)
+        }
+        return words.count == addresses.count ? words.map(UInt64.init(littleEndian:)) : nil
+    }
+
     /// - Returns: how many bytes could be read.
     private func read(_ address: UInt64, _ target: UnsafeMutableRawPointer, _ count: Int) -> Int {
         var got = 0

@@ -38,6 +38,9 @@ struct PythonFrameWalk {
     private static let chunkHeadBytes: UInt64 = 24
     /// Frames of generators are elsewhere: each is copied with the preceding part of its page.
     private static let pageBytes: UInt64 = 4096
+    /// `_PyCFrame`, and the part of the C stack that has those of several calls.
+    private static let callBytes = 24
+    private static let innerCallsBytes = 8192
 
     private let memory: MemoryCopy
     private let layout: PythonLayout
@@ -69,6 +72,7 @@ struct PythonFrameWalk {
         case .cframe(let offset, let current):
             guard let found: UInt64 = memory.load(state &+ offset), found != 0 else { return ([], false) }
             cframe = found
+            if !memory.holds(found, Self.callBytes) { memory.prefetch(found, Self.innerCallsBytes) }
             address = memory.load(found &+ current) ?? 0
         }
         var inner = Walk(cframe: cframe)

@@ -10,11 +10,14 @@ extension PythonLayout {
     /// one has ended, whose state may still exist.
     /// - Parameter word: reads one.
     func number(ofState state: UInt64, _ word: (_ address: UInt64) -> UInt64?) -> Int32? {
-        if let descriptorNumber, let descriptor = word(state &+ nativeThread &- Self.descriptorBeforeNumber), descriptor != 0,
+        if let descriptorNumber, let descriptor = word(descriptorPlace(ofState: state)), descriptor != 0,
             let found = word(descriptor &+ descriptorNumber), Int32(truncatingIfNeeded: found) == mainThread
         {
             return mainThread
         }
         return word(state &+ nativeThread).flatMap(Int32.init(exactly:)).flatMap { $0 > 0 ? $0 : nil }
     }
+
+    /// Where a state has the address of the C library's own structure of its thread.
+    func descriptorPlace(ofState state: UInt64) -> UInt64 { state &+ nativeThread &- Self.descriptorBeforeNumber }
 }

@@ -36,14 +36,13 @@ final class PythonThreads: Sendable {
     /// The state in which the thread runs: of several with frames, the one with the innermost call.
     /// - Parameter tid: the thread ID in the process's own namespace.
     func state(of tid: Int32) -> UInt64? {
-        let interpreters = interpreters
+        if let known = known.withLock({ $0.states[tid] }), isListed(known, of: tid, ofOnlyInterpreter: true) { return known }
         let generation = generation(interpreters)
-        let (known, isAbsent) = known.withLock { known in
+        let isAbsent = known.withLock { known in
             if known.generation != generation { (known.generation, known.absent) = (generation, []) }
-            return (known.states[tid], known.absent.contains(tid))
+            return known.absent.contains(tid)
         }
         if isAbsent { return nil }
-        if interpreters.count == 1, let known, isListed(known, of: tid) { return known }
         let (states, areWhole) = search(tid)
         let found = states.count > 1 ? running(states) ?? states[0] : states.first
         self.known.withLock { known in
@@ -108,15 +107,26 @@ final class PythonThreads: Sendable {
         return (found, numbers.isEmpty || NamespaceThread.isLive(anyOf: numbers, process: memory.process))
     }
 
-    /// Whether it is still in its list: a freed one keeps its old data.
-    private func isListed(_ address: UInt64, of tid: Int32) -> Bool {
-        guard layout.number(ofState: address, { memory.load($0) }) == tid,
-            let interpreter: UInt64 = memory.load(address &+ layout.interpreter), interpreter != 0,
-            // `prev` lies before `next`, in all versions.
-            let previous: UInt64 = memory.load(address &+ layout.nextThread &- 8)
-        else { return false }
-        let link = previous == 0 ? interpreter &+ layout.firstThread : previous &+ layout.nextThread
-        return memory.load(link) == address
+    /// Whether it is still in its list: a freed one keeps its old data. Two reads. False as well if it cannot be read at once.
+    /// - Parameter ofOnlyInterpreter: whether there must be no other interpreter.
+    private func isListed(_ state: UInt64, of tid: Int32, ofOnlyInterpreter: Bool = false) -> Bool {
+        let first = runtime &+ layout.firstInterpreter
+        let (number, descriptor) = (state &+ layout.nativeThread, layout.descriptorPlace(ofState: state))
+        // `prev` lies before `next`, in all versions.
+        let places = [first, state &+ layout.interpreter, state &+ layout.nextThread &- 8, number, descriptor]
+        guard let found = memory.words(places), found[0] != 0, found[1] != 0 else { return false }
+        let link = found[2] == 0 ? found[1] &+ layout.firstThread : found[2] &+ layout.nextThread
+        var others = [found[0] &+ layout.nextInterpreter, link]
+        if let offset = layout.descriptorNumber, found[4] != 0 { others.append(found[4] &+ offset) }
+        guard let after = memory.words(others), after[1] == state, !ofOnlyInterpreter || after[0] == 0 else { return false }
+        let owner = layout.number(ofState: state) { address in
+            switch address {
+            case number: found[3]
+            case descriptor: found[4]
+            default: after.last
+            }
+        }
+        return owner == tid
     }
 
     /// Of the states with frames, the one with the lowest call on the stack.
