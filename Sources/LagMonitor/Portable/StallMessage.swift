@@ -35,7 +35,7 @@ package struct StallMessage {
     /// Whether an event waited for the loop meanwhile, if that is known.
     private static func waiting(_ evidence: StallRecord.Evidence) -> String {
         guard let isPending = evidence.pending else { return "" }
-        guard isPending else { return " while nothing else waited" }
+        guard isPending else { return " while no event was seen to wait" }
         let jobs = evidence.jobsWaiting ?? 0
         let what = jobs == 0 ? "work" : jobs == 1 ? "1 job" : "\(jobs) jobs"
         // It is a lower bound: not rounded up to the next millisecond.

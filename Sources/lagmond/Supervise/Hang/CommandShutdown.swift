@@ -25,27 +25,18 @@ struct CommandShutdown {
         process.send(SIGTERM)
         // A stopped process would not handle SIGTERM.
         process.send(SIGCONT)
-        var listedAt = MonotonicTime.now
         while MonotonicTime.now < deadline {
             if tree.living == 0 { return false }
             usleep(Self.pollMicroseconds)
-            guard MonotonicTime.now - listedAt >= Self.listInterval else { continue }
-            tree.addDescendants()
-            listedAt = .now
         }
-        tree.addDescendants()
+        // Adds the processes that it has started since.
+        if tree.isLiving(process.pid) { tree.add(below: process.pid) }
         guard tree.living > 0 else { return false }
+        tree.kill()
         let last = MonotonicTime.now + Self.killWait
-        repeat {
-            tree.kill()
-            usleep(Self.pollMicroseconds)
-            // A process may have forked while the others were killed.
-            tree.addDescendants()
-        } while tree.living > 0 && MonotonicTime.now < last
+        while tree.living > 0, MonotonicTime.now < last { usleep(Self.pollMicroseconds) }
         return true
     }
 
     private static let pollMicroseconds: UInt32 = 20_000
-    /// A list takes some 10 µs per process of the machine.
-    private static let listInterval: Duration = .milliseconds(500)
 }

@@ -99,7 +99,7 @@ struct HangMeter: Sendable {
             isWitnessed = isWitnessed && sleptOnce
             // The kernel adds a wait for a processor only when it is over.
             let isHeld = last.isStoppedOrTraced || reading.isStoppedOrTraced
-            if !isHeld, !(last.isRunnable && reading.isRunnable) { unknown += couldRun }
+            if !isHeld, !(last.isRunnable && reading.isRunnable) { unknown += min(couldRun, longestGap) }
             if unknown > Self.longestUnknown { (hung, began, unknown) = (.zero, reading.time, .zero) }
         case .idle: (hung, began) = (.zero, reading.time)
         }

@@ -32,7 +32,6 @@ final class HangWatch: @unchecked Sendable {
     private static let lineWait: Duration = .seconds(2)
     /// A list of the command's processes takes 10 µs per process of the machine.
     private static let listInterval: Duration = .seconds(1)
-    private static let suspectAfter: Duration = .seconds(1)
 
     /// - Parameters:
     ///   - isMapped: whether a process has the shared loop table. Any thread.
@@ -86,7 +85,7 @@ final class HangWatch: @unchecked Sendable {
                     }
                 }
                 meters[key] = meter
-                isSuspect = isSuspect || loop is RemoteLoop && Self.isSuspect(hung: meter.hung, of: policy.onHangAfter)
+                isSuspect = isSuspect || loop is RemoteLoop && meter.hung > .zero
             }
         }
         meters = meters.filter { present.contains($0.key) }
@@ -97,10 +96,8 @@ final class HangWatch: @unchecked Sendable {
         }
     }
 
-    /// Whether an action may follow, for which the users of the command's processes must be known: a busy loop often has pending
-    /// work for a moment.
-    static func isSuspect(hung: Duration, of required: Duration) -> Bool { hung >= min(required / 3, suspectAfter) }
-
+    /// Whether the users of the command's processes are listed again, which must be known if an action follows: those of the
+    /// moment at which a loop seems to hang, and of those after it. A busy loop often has pending work for a moment.
     static func isListDue(listedAt: MonotonicTime?, at now: MonotonicTime) -> Bool {
         listedAt.map { now - $0 >= listInterval } ?? true
     }

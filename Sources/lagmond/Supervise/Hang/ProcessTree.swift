@@ -27,18 +27,8 @@ struct ProcessTree: ~Copyable {
     init() {}
 
     /// Adds `root` and its current descendants. Takes some 10 µs per process of the machine.
-    mutating func add(below root: pid_t) { add(below: root, Self.parents()) }
-
-    /// Adds what its living members have started since, whether or not the root still lives. Takes some 10 µs per process of the
-    /// machine.
-    mutating func addDescendants() {
-        let living = members.filter { !$0.hasEnded }.map(\.pid)
-        guard !living.isEmpty else { return }
+    mutating func add(below root: pid_t) {
         let parents = Self.parents()
-        for pid in living { add(below: pid, parents) }
-    }
-
-    private mutating func add(below root: pid_t, _ parents: [pid_t: pid_t]) {
         for pid in Self.members(below: root, parents)
         where pid != getpid() && !members.contains(where: { $0.pid == pid && !$0.hasEnded }) {
             let startTicks = Self.startTicks(of: pid)

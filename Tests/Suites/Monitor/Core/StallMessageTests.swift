@@ -41,7 +41,7 @@ import Testing
     @Test func `whether work waited is said if it is known`() {
         let begun = "main was stalled for 300 ms, computing in Shop.compute"
         #expect(message(nil, .cpu) == begun)
-        #expect(message(nil, .cpu, pending: false) == "\(begun) while nothing else waited")
+        #expect(message(nil, .cpu, pending: false) == "\(begun) while no event was seen to wait")
         #expect(message(nil, .cpu, pending: true) == "\(begun) while work waited")
     }
 

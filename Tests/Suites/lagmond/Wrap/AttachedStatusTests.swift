@@ -12,7 +12,10 @@ struct AttachedStatusTests {
         sleeper.executableURL = URL(fileURLWithPath: "/bin/sleep")
         sleeper.arguments = ["600"]
         try sleeper.run()
-        defer { kill(sleeper.processIdentifier, SIGKILL) }
+        defer {
+            kill(sleeper.processIdentifier, SIGKILL)
+            sleeper.waitUntilExit()
+        }
         let attached = try AttachedProcess(
             sleeper.processIdentifier,
             configuration: RemoteConfiguration(StallMonitorConfiguration()),

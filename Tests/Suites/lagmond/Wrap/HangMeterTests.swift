@@ -69,18 +69,18 @@ struct HangMeterTests {
     }
 
     @Test func `a long time about which nothing is known restarts the count`() {
-        func hung(_ unknown: UInt64, held: Bool = false) -> Duration {
+        func hung(_ unknown: UInt64, held: Bool = false, runnable: Bool = false) -> Duration {
             var meter = HangMeter(longestGap: .milliseconds(200))
             for poll in 0..<(50 + unknown) {
                 let isKnown = poll < 25 || poll >= 25 + unknown
-                meter.add(
-                    Self.reading(
-                        poll * 100,
-                        loop: isKnown || held ? true : nil,
-                        pending: isKnown ? true : nil,
-                        held: held && !isKnown
-                    )
+                var reading = Self.reading(
+                    poll * 100,
+                    loop: isKnown || held ? true : nil,
+                    pending: isKnown ? true : nil,
+                    held: held && !isKnown
                 )
+                reading.isRunnable = runnable
+                meter.add(reading)
             }
             return meter.hung
         }
@@ -88,19 +88,26 @@ struct HangMeterTests {
         #expect(hung(36_000) == .milliseconds(2400))
         // A stopped process is not idle.
         #expect(hung(36_000, held: true) == .milliseconds(4800))
+        // Nor is one that waits for a processor.
+        #expect(hung(36_000, runnable: true) == .milliseconds(4800))
+        // Exactly ten seconds do not: n unknown polls are n + 1 intervals of 100 ms.
+        #expect(hung(99) == .milliseconds(4800) && hung(100) == .milliseconds(2400))
     }
 
-    @Test func `the users of a command are listed once a second at most, and only for a loop that may hang`() {
+    /// Such as of lagmond's own control group, when it was stopped.
+    @Test func `a gap between polls adds no more than its limit to the unknown time`() {
+        let readings = [
+            Self.reading(0), Self.reading(100), Self.reading(20_000, loop: nil), Self.reading(20_100), Self.reading(20_200),
+        ]
+        #expect(Self.hung(readings) == .milliseconds(200))
+    }
+
+    @Test func `the users of a command are listed once a second at most`() {
         let start = MonotonicTime.now
         #expect(
             HangWatch.isListDue(listedAt: nil, at: start) && !HangWatch.isListDue(listedAt: start, at: start + .milliseconds(400))
         )
         #expect(HangWatch.isListDue(listedAt: start, at: start + .seconds(1)))
-        #expect(!HangWatch.isSuspect(hung: .milliseconds(900), of: .seconds(30)))
-        #expect(
-            HangWatch.isSuspect(hung: .seconds(1), of: .seconds(30))
-                && HangWatch.isSuspect(hung: .milliseconds(200), of: .milliseconds(600))
-        )
     }
 
     @Test func `an action has to wait for a poll that finds something out`() {
