@@ -26,8 +26,9 @@ public final class StallSearch: Sendable {
     public var isSampled: Bool {
         guard isOver, !isPastLimit else { return isPastLimit }
         let now = MonotonicTime.now.nanoseconds
+        // Another thread may have stored a later time since.
         let (_, found) = foundNanoseconds.compareExchange(expected: 0, desired: now, ordering: .relaxed)
-        return found != 0 && now - found >= found - begin.nanoseconds
+        return found != 0 && now >= found && now - found >= found - begin.nanoseconds
     }
 
     /// Sleeps until ``isSampled``.
