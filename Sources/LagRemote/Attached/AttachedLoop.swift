@@ -97,10 +97,14 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
                 beacon.publish(.notRunning)
             }
             finder.forget()
+            confirmation.interrupt()
             return true
         }
         let observation = ThreadObservation(found)
-        if let place = observation.place, waitReturn.isLoops(place, at: finder.place) { finder.follow(place) }
+        if let place = observation.place, waitReturn.isLoops(place, at: finder.place) {
+            finder.follow(place)
+            confirmation.interrupt()
+        }
         let isInner = observation.place.map { waitReturn.isHandlers($0, at: finder.place) } ?? false
         let isAsleep = if case .blocked = observation.doing { true } else { false }
         // The thread was sampled between `now` and this time.

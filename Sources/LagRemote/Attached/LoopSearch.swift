@@ -25,7 +25,7 @@ struct LoopSearch {
     private static let mostThreads = 1024
     private var (hasOmitted, isOmissionTaken) = (false, false)
     /// In a process with more threads, a thread needs several waits to be a loop.
-    private static let mostThreadsOfPool: UInt32 = 64
+    private static let mostThreadsOfPool: UInt32 = 256
     private static let namesInMessage = 8
 
     init(

@@ -14,18 +14,24 @@ final class RestConfirmation: Sendable {
     // The recording thread's.
     private let count = Atomic<Int>(0)
     private let runs = Atomic<UInt64>(.max)
+    private let sinceNanoseconds = Atomic<UInt64>(.max)
     private let firstNanoseconds = Atomic<UInt64>(.max)
 
     /// Call it when the thread was found in its loop's wait.
     /// - Parameter runs: how often it has got a processor so far: another number means another wait.
     func recordRest(runs now: UInt64, at time: UInt64) {
         guard !isConfirmed else { return }
-        let first = firstNanoseconds.load(ordering: .relaxed)
-        if first == .max { firstNanoseconds.store(time, ordering: .relaxed) }
-        if runs.exchange(now, ordering: .relaxed) != now { count.wrappingAdd(1, ordering: .relaxed) }
-        let isLong = first != .max && time >= first && time - first >= Self.longNanoseconds
+        if firstNanoseconds.load(ordering: .relaxed) == .max { firstNanoseconds.store(time, ordering: .relaxed) }
+        let isAnother = runs.exchange(now, ordering: .relaxed) != now
+        if isAnother { count.wrappingAdd(1, ordering: .relaxed) }
+        if isAnother || sinceNanoseconds.load(ordering: .relaxed) == .max { sinceNanoseconds.store(time, ordering: .relaxed) }
+        let since = sinceNanoseconds.load(ordering: .relaxed)
+        let isLong = time >= since && time - since >= Self.longNanoseconds
         if isLong || count.load(ordering: .relaxed) >= Self.rests { confirmed.store(true, ordering: .relaxed) }
     }
+
+    /// Call it when the thread may have left its rest unseen, or rests at another place.
+    func interrupt() { sinceNanoseconds.store(.max, ordering: .relaxed) }
 
     var isConfirmed: Bool { confirmed.load(ordering: .relaxed) }
 

@@ -57,6 +57,21 @@ struct TurnCoverageTests {
         #expect(long.isConfirmed)
     }
 
+    @Test func `two short rests are not a long one`() {
+        let second: UInt64 = 1_000_000_000
+        let short = RestConfirmation()
+        short.recordRest(runs: 1, at: 0)
+        short.recordRest(runs: 2, at: 6 * second)
+        #expect(!short.isConfirmed && !short.isYoung(wokenAt: 6 * second))
+        short.recordRest(runs: 2, at: 10 * second)
+        // It may have been elsewhere.
+        short.interrupt()
+        short.recordRest(runs: 2, at: 12 * second)
+        #expect(!short.isConfirmed)
+        short.recordRest(runs: 2, at: 17 * second)
+        #expect(short.isConfirmed)
+    }
+
     @Test func `a stopped sampler proves nothing`() {
         let coverage = TurnCoverage()
         for time in UInt64(1)...3 {
