@@ -161,15 +161,14 @@ public final class SpooledSink: RecordSink, LossExplainingSink {
         return own + sink.takeAbandonedLines()
     }
 
-    /// Includes lines of an earlier process that cannot be sent: a notice with a total of 0, because they are not part of any
-    /// total yet.
+    /// Includes lines of an earlier process that cannot be sent: they are not part of any total yet.
     public func takeAbandonedNotices() -> [Notice] {
         let inherited: UInt64 = state.withLock { state in
             defer { state.lost.inherited = 0 }
             return state.lost.inherited
         }
         let notices = sink.takeAbandonedNotices()
-        return inherited == 0 ? notices : notices + [Notice.dropped(inherited, .sinkFailed, total: 0, time: .now())]
+        return inherited == 0 ? notices : notices + [Notice.dropped(inherited, .sinkFailed)]
     }
 
     package var lossReason: String? { (sink as? any LossExplainingSink)?.lossReason }

@@ -38,12 +38,12 @@ public protocol RecordSink: AnyObject, Sendable {
     /// How many records' lines, since the last call, were accepted but could not be finished after all.
     func takeAbandonedLines() -> UInt64
 
-    /// The `dropped` lines that, since the last call, were accepted but could not be finished after all: what they report will be
-    /// reported again. A line of ``takeAbandonedLines()`` is not one of these. The default is none; then such lines count as
-    /// records.
+    /// The `dropped` lines that, since the last call, were accepted but could not be finished after all (``LineFacts/notice``):
+    /// what they report will be reported again. A line of ``takeAbandonedLines()`` is not one of these. The default is none; then
+    /// such lines count as records.
     ///
-    /// A notice with a total of 0 reports records that an earlier process left and that this sink could not deliver: they count
-    /// as lost from then on, and not as accepted before.
+    /// `Notice.dropped(_:_:)` reports records that an earlier process left and that this sink could not deliver: they count as
+    /// lost from then on, and not as accepted before.
     func takeAbandonedNotices() -> [Notice]
 
     /// Lines that were accepted and may still be abandoned, without a further call. The default is 0: none.
