@@ -122,12 +122,13 @@ function showCause(panel, stall) {
 
 function showCulprit(panel, stall) {
   panel.append(make('h3', {}, 'Culprit'));
-  if (!stall.culprit) return panel.append(make('p', { class: 'none' }, 'No function could be named.'));
-  panel.append(make('p', { class: 'mono text' }, visible(stall.culprit)));
+  const [samples, matched, share, confidence] = [stall.samples, stall.samples_matched, stall.samples_share, stall.culprit_confidence];
+  panel.append(stall.culprit ? make('p', { class: 'mono text' }, visible(stall.culprit)) : make('p', { class: 'none' }, 'No function could be named.'));
+  const hasStack = list(stall.frames).length > 0;
   fields(panel, [
-    ['Confidence', isNumber(stall.culprit_confidence) ? (100 * stall.culprit_confidence).toFixed(0) + ' %' : null],
-    ['Samples of the thread', isNumber(stall.samples) ? stall.samples + (isNumber(stall.samples_matched) ? ', ' + stall.samples_matched + ' of them with this stack' : '') : null],
-    ['Share of the time', isNumber(stall.samples_share) ? (100 * stall.samples_share).toFixed(0) + ' % of the stall' : null],
+    ['Confidence', stall.culprit && isNumber(confidence) ? (100 * confidence).toFixed(0) + ' %' : null],
+    ['Samples of the thread', isNumber(samples) ? samples + (hasStack && isNumber(matched) ? ', ' + matched + ' of them with this stack' : '') : null],
+    ['Share of the time', hasStack && isNumber(share) ? (100 * share).toFixed(0) + ' % of the stall' : null],
   ]);
 }
 
@@ -174,7 +175,7 @@ function showLock(panel, stall) {
 }
 
 function showStack(panel, title, frames, stall) {
-  const known = list(frames);
+  const [known, total] = [list(frames), stall.frames_total ?? 0];
   if (title) panel.append(make('h3', {}, title));
   if (known.length === 0) {
     if (title) panel.append(make('p', { class: 'none' }, visible(stall.capture_error ? 'No stack: ' + stall.capture_error : 'No stack.')));
@@ -183,7 +184,7 @@ function showStack(panel, title, frames, stall) {
   const element = make('ol', { class: 'stack' });
   for (const frame of known) element.append(frameItem(frame ?? {}, stall.culprit));
   if (title) {
-    const missing = (stall.frames_total ?? 0) - known.filter((frame) => !frame?.inlined).length;
+    const missing = total - known.filter((frame) => !frame?.inlined).length;
     if (missing > 0) element.append(make('li', {}, missing + ' frames nearer to the root were left out of the line'));
   }
   panel.append(element);
