@@ -120,6 +120,20 @@ struct PythonThreadsTests {
         #expect(lists.threads.state(of: 100) == nil && lists.threads.state(of: 99) == lists.page(3))
     }
 
+    @Test(arguments: 0..<2) func `a known state is not used alone once there is another interpreter`(version: Int) {
+        let lists = Lists(Self.layouts[version])
+        lists.store(lists.page(1), 0, lists.layout.firstInterpreter)
+        lists.interpreter(1, next: nil, state: 3, tid: 77)
+        lists.run(3, stack: 9)
+        let threads = lists.threads
+        #expect(threads.state(of: 77) == lists.page(3) && threads.state(of: 77) == lists.page(3))
+        // The new one comes first, and its state's call is lower on the stack.
+        lists.store(lists.page(2), 0, lists.layout.firstInterpreter)
+        lists.interpreter(2, next: 1, state: 4, tid: 77)
+        lists.run(4, stack: 8)
+        #expect(threads.state(of: 77) == lists.page(4))
+    }
+
     @Test(arguments: 0..<2) func `a freed state is no longer used`(version: Int) {
         let lists = Lists(Self.layouts[version])
         let layout = lists.layout

@@ -98,4 +98,14 @@ struct RemoteMemoryTests {
         #expect(bytes.elementsEqual(UnsafeRawBufferPointer(start: pages, count: count * pageBytes)))
         #expect(memory.bytes(8, 8) == nil && memory.load(8, as: UInt8.self) == nil)
     }
+
+    @Test func `words at several places are read together, or none of them`() {
+        let words: [UInt64] = [11, 12, 13]
+        words.withUnsafeBufferPointer { words in
+            let start = UInt64(UInt(bitPattern: words.baseAddress))
+            let memory = RemoteMemory(process: getpid())
+            #expect(memory.words([start + 16, start]) == [13, 11])
+            #expect(memory.words([start, 0]) == nil && memory.words([start, 16]) == nil)
+        }
+    }
 }
