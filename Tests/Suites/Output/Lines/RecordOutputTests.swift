@@ -35,8 +35,7 @@ private final class LateSink: RecordSink {
     }
     /// Adds the loss of `count` records of an earlier process.
     func inherit(_ count: UInt64) {
-        let time = OutputTime(realtimeNanoseconds: 0, monotonicNanoseconds: 0)
-        state.withLock { $0.notices.append(.dropped(count, .sinkFailed, total: 0, time: time)) }
+        state.withLock { $0.notices.append(.dropped(count, .sinkFailed)) }
     }
     func settle(arrived: Bool) {
         state.withLock { state in
