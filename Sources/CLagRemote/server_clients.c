@@ -102,16 +102,37 @@ int clr_awaits_client(int pidfd, pid_t pid, const cll_thread_syscall *call, cons
     return descriptor >= 0 && clr_take_listeners(&listeners, object) && clr_visit_client((unsigned)descriptor, &listeners);
 }
 
-static int clr_visit_same(const clr_epoll_member *member, void *context) { return member->descriptor == *(const int32_t *)context; }
+typedef struct clr_descriptors {
+    const int32_t *found;
+    uint32_t count;
+} clr_descriptors;
+
+static int clr_has_descriptor(const clr_descriptors *descriptors, int32_t descriptor) {
+    for (uint32_t index = 0; index < descriptors->count; index++) {
+        if (descriptors->found[index] == descriptor) return 1;
+    }
+    return 0;
+}
+
+static int clr_visit_same(const clr_epoll_member *member, void *context) { return clr_has_descriptor(context, member->descriptor); }
+
+int clr_waits_at(pid_t pid, const clr_wait_object *object, const int32_t *found, uint32_t count) {
+    clr_descriptors descriptors = {.found = found, .count = count};
+    if (object->epoll >= 0) {
+        int result = clr_epoll_members_each(pid, object->epoll, MOST_MEMBERS, clr_visit_same, &descriptors);
+        return result < 0 ? -1 : result;
+    }
+    if (object->is_ring) return 0;
+    for (uint32_t index = 0; index < object->count; index++) {
+        if (clr_has_descriptor(&descriptors, object->waited[index].descriptor)) return 1;
+    }
+    return object->is_complete ? 0 : -1;
+}
 
 int clr_accepts_for(pid_t pid, const cll_thread_syscall *call, const clr_wait_object *object) {
     int32_t listener = (int32_t)call->arguments[0];
     if (call->number != SYS_accept && call->number != SYS_accept4) return 0;
-    if (object->epoll >= 0) return clr_epoll_members_each(pid, object->epoll, MOST_MEMBERS, clr_visit_same, &listener) == 1;
-    for (uint32_t index = 0; index < object->count && !object->is_ring; index++) {
-        if (object->waited[index].descriptor == listener) return 1;
-    }
-    return 0;
+    return clr_waits_at(pid, object, &listener, 1) == 1;
 }
 
 static int clr_visit_accepting_thread(unsigned tid, void *context) {

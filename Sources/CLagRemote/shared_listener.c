@@ -17,19 +17,22 @@ typedef struct clr_ready {
     clr_wait_object *listeners;
 } clr_ready;
 
-// Records a descriptor that is a ready listening socket. 1: it is ready but not such a socket, or there is no space for it.
+enum { READY_OTHERWISE = 1, READY_UNKNOWN = 2 };
+
+// Records a descriptor that is a ready listening socket. READY_OTHERWISE: another one is ready; READY_UNKNOWN: not known, or there is no space.
 static int clr_add_ready(const clr_ready *ready, int descriptor, int events) {
     char link[LINK_BYTES];
     ssize_t length = clr_link(ready->pid, descriptor, link);
     if (length < 0 || !clr_may_duplicate(link)) return 0;
     struct pollfd entry = {.fd = clr_duplicate(ready->pidfd, descriptor), .events = (short)events};
-    if (entry.fd < 0) return 1;
+    if (entry.fd < 0) return READY_UNKNOWN;
     int is_ready = poll(&entry, 1, 0) == 1 && entry.revents != 0;
     int listens = is_ready && clr_takes_connections(entry.fd);
     close(entry.fd);
     if (!is_ready) return 0;
     clr_wait_object *found = ready->listeners;
-    if (!listens || found->count == CLR_WAITED_MAX) return 1;
+    if (!listens) return READY_OTHERWISE;
+    if (found->count == CLR_WAITED_MAX) return READY_UNKNOWN;
     found->waited[found->count++] = (clr_waited){.descriptor = descriptor, .events = POLLIN, .identity = clr_identity(link, length)};
     return 0;
 }
@@ -43,15 +46,17 @@ int clr_ready_listeners(int pidfd, pid_t pid, const clr_wait_object *object, clr
     listeners->epoll = -1;
     listeners->count = 0;
     if (object->is_ring) return 0;
+    int found = 0;
     if (object->epoll >= 0) {
-        if (clr_epoll_members_each(pid, object->epoll, MOST_MEMBERS, clr_visit_ready, &ready) != 0) return 0;
+        found = clr_epoll_members_each(pid, object->epoll, MOST_MEMBERS, clr_visit_ready, &ready);
     } else {
-        if (!object->is_complete) return 0;
-        for (uint32_t index = 0; index < object->count && index < CLR_WAITED_MAX; index++) {
-            if (clr_add_ready(&ready, object->waited[index].descriptor, object->waited[index].events)) return 0;
+        if (!object->is_complete) return -1;
+        for (uint32_t index = 0; index < object->count && index < CLR_WAITED_MAX && found == 0; index++) {
+            found = clr_add_ready(&ready, object->waited[index].descriptor, object->waited[index].events);
         }
     }
-    return listeners->count > 0;
+    if (found == READY_OTHERWISE) return 0;
+    return found == 0 ? listeners->count > 0 : -1;
 }
 
 // MARK: Other waiting processes

@@ -152,14 +152,7 @@ int clr_threads_use(pid_t pid) {
 typedef struct clr_fetcher_search {
     pid_t pid, tid;
     int32_t epoll;
-    const clr_wait_object *object;
 } clr_fetcher_search;
-
-// 1: found; 0: not among all threads; -1: not among the first ones, or they cannot be listed.
-static int clr_search_threads(clr_fetcher_search *search, uint32_t most, int (*visit)(unsigned tid, void *context)) {
-    int found = cll_procfs_each(search->pid, "task", most, visit, search);
-    return found > 0 ? 1 : found < 0 ? -1 : 0;
-}
 
 static int clr_visit_waiter(unsigned tid, void *context) {
     const clr_fetcher_search *search = context;
@@ -170,17 +163,35 @@ static int clr_visit_waiter(unsigned tid, void *context) {
 
 int clr_epoll_has_other_waiter(pid_t pid, pid_t tid, int32_t epoll, uint32_t most) {
     clr_fetcher_search search = {.pid = pid, .tid = tid, .epoll = epoll};
-    return epoll >= 0 ? clr_search_threads(&search, most, clr_visit_waiter) : 0;
+    int found = epoll >= 0 ? cll_procfs_each(pid, "task", most, clr_visit_waiter, &search) : 0;
+    return found < 0 ? -1 : found;
 }
 
+// At which sockets other threads accept connections.
+typedef struct clr_acceptors {
+    pid_t pid, tid;
+    uint32_t count;
+    int32_t sockets[16];
+} clr_acceptors;
+
 static int clr_visit_acceptor(unsigned tid, void *context) {
-    const clr_fetcher_search *search = context;
+    clr_acceptors *acceptors = context;
     cll_thread_syscall call;
-    if ((pid_t)tid == search->tid || cll_procfs_syscall(search->pid, (pid_t)tid, &call) != CLL_SYSCALL_BLOCKED) return 0;
-    return clr_accepts_for(search->pid, &call, search->object);
+    if ((pid_t)tid == acceptors->tid || cll_procfs_syscall(acceptors->pid, (pid_t)tid, &call) != CLL_SYSCALL_BLOCKED) return 0;
+    if (call.number != SYS_accept && call.number != SYS_accept4) return 0;
+    int32_t socket = (int32_t)call.arguments[0];
+    for (uint32_t index = 0; index < acceptors->count; index++) {
+        if (acceptors->sockets[index] == socket) return 0;
+    }
+    if (acceptors->count == sizeof(acceptors->sockets) / sizeof(socket)) return 1;
+    acceptors->sockets[acceptors->count++] = socket;
+    return 0;
 }
 
 int clr_has_other_acceptor(pid_t pid, pid_t tid, const clr_wait_object *object, uint32_t most) {
-    clr_fetcher_search search = {.pid = pid, .tid = tid, .object = object};
-    return clr_search_threads(&search, most, clr_visit_acceptor);
+    clr_acceptors acceptors = {.pid = pid, .tid = tid};
+    int is_searched = cll_procfs_each(pid, "task", most, clr_visit_acceptor, &acceptors) == 0;
+    // Once for all threads: the kernel makes a list of all members of an epoll instance.
+    int waits = acceptors.count > 0 ? clr_waits_at(pid, object, acceptors.sockets, acceptors.count) : 0;
+    return waits != 0 || is_searched ? waits : -1;
 }

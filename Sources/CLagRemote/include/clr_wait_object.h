@@ -131,8 +131,8 @@ int clr_has_one_shot_listeners(int pidfd, pid_t pid, int32_t epoll);
 // handler that was called for the last client may still run. The instance itself is not ready then. Takes as long.
 int clr_held_listeners(int pidfd, pid_t pid, int32_t epoll, clr_wait_object *listeners);
 
-// Stores the ready listening sockets of an object (for an epoll instance, among its first 256 members) in `listeners` as a set: 1; 0: there are
-// none, something else is ready as well, or it cannot be examined. Takes 3 µs per descriptor.
+// Stores the ready listening sockets of an object in `listeners` as a set: 1; 0: there are none, or something else is ready as well; -1: it cannot be
+// examined, for example an epoll instance of more than 256 members. Takes 3 µs per descriptor.
 int clr_ready_listeners(int pidfd, pid_t pid, const clr_wait_object *object, clr_wait_object *listeners);
 
 enum { CLR_SOCKETS_MAX = 256 };
@@ -158,6 +158,9 @@ int clr_waits_for_clients_alone(int pidfd, pid_t pid, const clr_wait_object *obj
 // The same, and a thread that sleeps in `call` waits for a connection that came from there. Takes 3 µs per listening
 // socket, and 3 for the connection.
 int clr_awaits_client(int pidfd, pid_t pid, const cll_thread_syscall *call, const clr_wait_object *object);
+
+// Whether one of these descriptors is among those of `object`. -1: they cannot be listed, or not all of them.
+int clr_waits_at(pid_t pid, const clr_wait_object *object, const int32_t *descriptors, uint32_t count);
 
 // Whether a thread that sleeps in `call` accepts a connection at a listening socket of `object`: several processes that wait for one socket may reach
 // that call at the same time. Takes 10 µs for an epoll instance.
@@ -203,5 +206,6 @@ int clr_threads_use(pid_t pid);
 // threads; -1: not known, because there are more. Takes some 5 µs per thread.
 int clr_epoll_has_other_waiter(pid_t pid, pid_t tid, int32_t epoll, uint32_t most);
 
-// The same for new connections: whether another thread sleeps in `accept` at a listening socket of `object`. Takes some 5 µs per thread.
+// The same for new connections: whether another thread sleeps in `accept` at a listening socket of `object`. -1 also if the object's descriptors
+// cannot be listed. Takes some 5 µs per thread.
 int clr_has_other_acceptor(pid_t pid, pid_t tid, const clr_wait_object *object, uint32_t most);

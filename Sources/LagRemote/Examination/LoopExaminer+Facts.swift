@@ -99,11 +99,17 @@ extension LoopExaminer {
         // A thread that has left its loop may have left such a socket as well.
         let held = facts.hasOneShotListeners && rule.isProved ? heldListeners(of: object) : nil
         if held != nil { rule.pending = .pending }
-        let hasAcceptor = facts.isForProof ? hasOtherAcceptor(of: object, at: now) : false
+        let mayHang = facts.isForProof && (rule.isProved || rule.pending == .pending)
+        let hasAcceptor = mayHang ? hasOtherAcceptor(of: object, at: now) : false
         guard rule.pending == .pending else { return (rule, true) }
         rule.pending = work(at: object, held: held, besides: others(), at: now)
-        if hasAcceptor != false, object.readyListeners(pidfd: process.descriptor, process: process.pid) != nil {
-            rule.pending = hasAcceptor == nil ? .unknown : .none
+        // What is not known decides only for a loop that is watched from outside: the others have published more.
+        if rule.pending == .pending, hasAcceptor == true || hasAcceptor == nil && !isClaimed {
+            switch object.hasOnlyClients(pidfd: process.descriptor, process: process.pid) {
+            case true?: rule.pending = hasAcceptor == true ? .none : .unknown
+            case nil where !isClaimed: rule.pending = .unknown
+            case false?, nil: break
+            }
         }
         rule.hasClientWork = object.hasClientWork(pidfd: process.descriptor, process: process.pid)
         return (rule, rule.pending != .unknown)

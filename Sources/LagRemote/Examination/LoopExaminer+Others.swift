@@ -68,7 +68,8 @@ extension LoopExaminer {
     /// Which other thread fetches from the instance: one that the kernel shows asleep in a wait on it, or one that is known to
     /// have returned from such a wait.
     /// - Parameter known: what the loop's process publishes.
-    /// - Returns: nil: not known, because the process has more threads than are searched. Only for an action.
+    /// - Returns: nil: not known, because the process has more threads than are searched, or they have to be searched first
+    ///   (``searchForWaiter(at:)``). Only for an action.
     func sharing(
         of epoll: Int32,
         isForProof: Bool,
@@ -80,11 +81,10 @@ extension LoopExaminer {
         // What the process publishes includes all its threads.
         let needsAll = isForProof && !isClaimed
         if sharing != .now {
-            switch hasOtherWaiter(epoll, needsAll ? Self.mostThreadsForProof : Self.mostThreads, &state, at: now) {
-            case true?: sharing = .now
-            case nil where needsAll: return nil
-            case false?, nil: break
-            }
+            if !needsAll { searchForWaiter(epoll, &state, at: now) }
+            let isKnown = isWaiterKnown(state, Self.mostThreadsForProof, at: now) && state.otherWaiter.found != nil
+            if needsAll, !isKnown { return nil }
+            if state.otherWaiter.found == true { sharing = .now }
         }
         if sharing == .now { state.sharedNanoseconds = now }
         guard sharing == .alone, let shared = state.sharedNanoseconds else { return sharing }
@@ -93,14 +93,36 @@ extension LoopExaminer {
         return now < shared &+ Self.sharedNanoseconds ? .lately : .alone
     }
 
-    /// - Returns: nil: not among so many threads, and there are more.
-    private func hasOtherWaiter(_ epoll: Int32, _ most: UInt32, _ state: inout State, at now: UInt64) -> Bool? {
-        let known = state.otherWaiter
-        let gap = known.found == true ? Self.searchNanoseconds : Self.searchAgainNanoseconds
-        if now < known.nanoseconds &+ gap, known.found != nil || known.most >= most { return known.found }
-        let found = clr_epoll_has_other_waiter(process.pid, tid, epoll, most)
-        state.otherWaiter = (found < 0 ? nil : found > 0, now, most)
-        return state.otherWaiter.found
+    /// Searches all threads that an action requires, if it is time. Call it without the lock: it takes more than a millisecond.
+    func searchForWaiter(at now: UInt64) {
+        guard !isClaimed else { return }
+        let due: Int32? =
+            tryState { (state: inout State) -> Int32? in
+                guard let epoll = state.object?.epoll, !isWaiterKnown(state, Self.mostThreadsForProof, at: now) else {
+                    return nil
+                }
+                let kind = state.service.kind(of: epoll, at: now)
+                return kind == nil || kind == .helper ? epoll : nil
+            } ?? nil
+        guard let due else { return }
+        let found = clr_epoll_has_other_waiter(process.pid, tid, due, Self.mostThreadsForProof)
+        _ = tryState { state in
+            if state.object?.epoll == due { state.otherWaiter = (found < 0 ? nil : found > 0, now, Self.mostThreadsForProof) }
+        }
+    }
+
+    /// Whether so many threads were searched a moment ago, or all of them.
+    private func isWaiterKnown(_ state: State, _ most: UInt32, at now: UInt64) -> Bool {
+        let gap = state.otherWaiter.found == true ? Self.searchNanoseconds : Self.searchAgainNanoseconds
+        guard now < state.otherWaiter.nanoseconds &+ gap else { return false }
+        return state.otherWaiter.found != nil || state.otherWaiter.most >= most
+    }
+
+    /// Searches the threads that a line requires, if it is time.
+    private func searchForWaiter(_ epoll: Int32, _ state: inout State, at now: UInt64) {
+        guard !isWaiterKnown(state, Self.mostThreads, at: now) else { return }
+        let found = clr_epoll_has_other_waiter(process.pid, tid, epoll, Self.mostThreads)
+        state.otherWaiter = (found < 0 ? nil : found > 0, now, Self.mostThreads)
     }
 
     /// Whether another thread of the process was ever found to accept the connections that wait at the object; nil: not known,
@@ -110,7 +132,7 @@ extension LoopExaminer {
         guard let known = tryState({ $0.acceptor }) else { return nil }
         if let known, known.found == true || now < known.nanoseconds &+ Self.acceptorNanoseconds { return known.found }
         let found = object.hasOtherAcceptor(process: process.pid, tid: tid, most: Self.mostThreadsForProof)
-        _ = tryState { $0.acceptor = (found, now) }
+        _ = tryState { if $0.object?.epoll == object.epoll { $0.acceptor = (found, now) } }
         return found
     }
 

@@ -19,6 +19,16 @@ extension LoopExaminer {
         return nil
     }
 
+    /// Call it when the loop's object was read. What was found about the threads that use another instance does not apply to it.
+    static func setObject(_ object: WaitObject, of state: inout State) {
+        if let before = state.object?.epoll, let epoll = object.epoll, before != epoll {
+            state.otherWaiter = (false, 0, 0)
+            state.acceptor = nil
+            state.sharedNanoseconds = nil
+        }
+        state.object = object
+    }
+
     /// Call it when the thread was found asleep in a call while at work. It is skipped during another thread's examination.
     func recordCall(_ call: cll_thread_syscall) {
         var call = call

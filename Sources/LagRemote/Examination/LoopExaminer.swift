@@ -7,7 +7,8 @@ internal import Synchronization
 /// publishes and for sampled loops.
 ///
 /// Any thread; mostly called by the watchdog's. The lock is held during an examination: some 10 µs, for CPython, Ruby, Perl and
-/// PHP (``CallChainReader``) up to half a millisecond, plus 3 for each socket of a process that waits for a lock among processes.
+/// PHP (``CallChainReader``) up to half a millisecond, plus 3 µs for each socket of a process that waits for a lock among
+/// processes, and 5 µs for each thread (at most 64) if another one may fetch the events. More threads are searched without it.
 package final class LoopExaminer: Sendable {
     struct State {
         var object: WaitObject?
@@ -132,7 +133,7 @@ package final class LoopExaminer: Sendable {
             }
             let wasTimeAlone = state.object == nil || isTimeAlone.load(ordering: .relaxed)
             isTimeAlone.store(wasTimeAlone && object.isTimeAlone, ordering: .relaxed)
-            state.object = object
+            Self.setObject(object, of: &state)
             // A handler may remove the members.
             _ = state.service.kind(of: object.epoll, at: now)
             state.isMadeAnew = isMadeAnew
@@ -150,7 +151,7 @@ package final class LoopExaminer: Sendable {
 
     private func record(_ epoll: Int32, _ state: inout State) {
         guard state.object?.epoll != epoll else { return }
-        state.object = WaitObject(epoll: epoll)
+        Self.setObject(WaitObject(epoll: epoll), of: &state)
         isTimeAlone.store(false, ordering: .relaxed)
         state.isMadeAnew = false
         state.events = nil
@@ -220,6 +221,7 @@ package final class LoopExaminer: Sendable {
         sharing: (_ epoll: Int32) -> QuietRule.Sharing = { _ in .alone },
         others: () -> [Other] = { [] }
     ) -> LoopProof? {
+        searchForWaiter(at: now)
         let found: Facts? =
             tryState { (state: inout State) -> Facts? in
                 guard !state.isInDoubt else { return nil }

@@ -103,7 +103,7 @@ package struct WaitObject: Sendable {
     }
 
     /// Whether another one of the first `most` threads sleeps in `accept` at one of its listening sockets; nil: not known,
-    /// because there are more threads.
+    /// because there are more threads, or its descriptors cannot be listed.
     func hasOtherAcceptor(process: Int32, tid: Int32, most: UInt32) -> Bool? {
         let found = withUnsafePointer(to: raw) { clr_has_other_acceptor(process, tid, $0, most) }
         return found < 0 ? nil : found > 0
@@ -140,8 +140,15 @@ package struct WaitObject: Sendable {
     /// The ready listening sockets, if nothing else is ready; nil: none, or something else is.
     func readyListeners(pidfd: Int32, process: Int32) -> WaitObject? {
         var listeners = WaitObject()
-        let isFound = withUnsafePointer(to: raw) { clr_ready_listeners(pidfd, process, $0, &listeners.raw) != 0 }
+        let isFound = withUnsafePointer(to: raw) { clr_ready_listeners(pidfd, process, $0, &listeners.raw) > 0 }
         return isFound ? listeners : nil
+    }
+
+    /// Whether only listening sockets are ready; nil: it cannot be examined.
+    func hasOnlyClients(pidfd: Int32, process: Int32) -> Bool? {
+        var listeners = WaitObject()
+        let found = withUnsafePointer(to: raw) { clr_ready_listeners(pidfd, process, $0, &listeners.raw) }
+        return found < 0 ? nil : found > 0
     }
 
     /// The identities of its sockets; nil: they cannot be read, or there are too many.

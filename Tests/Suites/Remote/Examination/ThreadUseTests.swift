@@ -142,6 +142,38 @@ internal import Testing
         }
     }
 
+    @Test func `waiting clients are work of a loop that its process publishes, however many threads that has`() {
+        let listener = SharedListenerTests.listen()
+        let client = SharedListenerTests.connect(to: listener)
+        defer { for descriptor in [listener, client] { close(descriptor) } }
+        Self.withInstance { epoll in
+            #expect(cll_poller_watch(epoll, listener, UInt32(CLL_POLL_READABLE), 0) == 0)
+            Self.withManyThreads {
+                let examiner = LoopExaminer(ProcessHandle(getpid()), tid: cll_gettid(), isDeclared: false, isClaimed: true)
+                let proof = examiner.proof(limit: .max, epoll: epoll, at: 1_000_000_000)
+                #expect(proof?.isLoop == true && proof?.isWorkPending == true)
+            }
+        }
+    }
+
+    @Test func `what was found about the threads of one instance does not apply to another one`() {
+        Self.withInstance { first in
+            Self.withInstance { second in
+                let examiner = LoopExaminer(ProcessHandle(getpid()), tid: cll_gettid(), isDeclared: false)
+                examiner.record(epoll: first)
+                func isKnown() -> Bool { examiner.state.withLock { $0.sharedNanoseconds != nil || $0.acceptor != nil } }
+                examiner.state.withLock { state in
+                    state.sharedNanoseconds = 1
+                    state.acceptor = (true, 1)
+                }
+                examiner.record(epoll: first)
+                #expect(isKnown())
+                examiner.record(epoll: second)
+                #expect(!isKnown())
+            }
+        }
+    }
+
     @Test func `clients that another thread of the process accepts are not work of the loop`() throws {
         let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         var ends: [Int32] = [0, 0]
@@ -163,5 +195,36 @@ internal import Testing
         setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
         let found = try SharedListenerTests.wait(in: { _ = accept(listener, nil, nil) }, { _, _ in hasAcceptor() })
         #expect(found)
+    }
+
+    @Test func `it is unknown whether another thread accepts the clients of an instance with too many members`() throws {
+        let (listener, other) = (SharedListenerTests.listen(), SharedListenerTests.listen())
+        defer { for descriptor in [listener, other] { close(descriptor) } }
+        var patience = timeval(tv_sec: 0, tv_usec: 500_000)
+        setsockopt(listener, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        try Self.withInstance { epoll in
+            let members = (0..<260).map { _ in dup(other) }
+            defer { for member in members { close(member) } }
+            func add(_ descriptor: Int32) { #expect(cll_poller_watch(epoll, descriptor, UInt32(CLL_POLL_READABLE), 0) == 0) }
+            let object = WaitObject(epoll: epoll)
+            func hasAcceptor() -> Bool? { object.hasOtherAcceptor(process: getpid(), tid: cll_gettid(), most: 100_000) }
+            func inAccept() throws -> (hasAcceptor: Bool?, hasOnlyClients: Bool?) {
+                let pidfd = clr_pidfd_open(getpid())
+                defer { close(pidfd) }
+                return try SharedListenerTests.wait(in: { _ = accept(listener, nil, nil) }) { call, _ in
+                    // Its first call may be another one.
+                    guard call.number == Int64(SYS_accept) || call.number == Int64(SYS_accept4) else { return nil }
+                    return (hasAcceptor(), object.hasOnlyClients(pidfd: pidfd, process: getpid()))
+                }
+            }
+            for member in members[..<8] { add(member) }
+            #expect(hasAcceptor() == false)
+            let few = try inAccept()
+            #expect(few.hasAcceptor == false && few.hasOnlyClients == false)
+            for member in members[8...] { add(member) }
+            #expect(hasAcceptor() == false)
+            let many = try inAccept()
+            #expect(many.hasAcceptor == nil && many.hasOnlyClients == nil)
+        }
     }
 }
