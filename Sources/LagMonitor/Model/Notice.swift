@@ -30,8 +30,8 @@ public struct Notice: Sendable, Equatable {
         self.time = time
     }
 
-    /// Records of an earlier process that a sink could not deliver, for `RecordSink.takeAbandonedNotices()`. The monitor adds them
-    /// to its own `dropped_total`, of which they are not yet a part. Any thread.
+    /// Records of an earlier process that a sink could not deliver, for `RecordSink.takeAbandonedNotices()`. The monitor adds
+    /// them to its own `dropped_total`, of which they are not yet a part. Any thread.
     public static func dropped(_ count: UInt64, _ reason: DropReason) -> Notice {
         dropped(count, reason, total: 0, time: .now())
     }
