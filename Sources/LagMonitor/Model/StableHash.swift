@@ -14,8 +14,8 @@ package struct StableHash: Sendable {
     /// A whole word in one step, for tables in memory.
     package mutating func combine(word: UInt64) { value = (value ^ word) &* 0x0000_0100_0000_01b3 }
 
-    /// The same, for several words such as addresses: the high bits of those before this one also reach the low bits. (A product's
-    /// low bits depend only on low bits.)
+    /// The same, for several words such as addresses: the high bits of those before this one also reach the low bits. (A
+    /// product's low bits depend only on low bits.)
     package mutating func combine(folding word: UInt64) {
         let high = value >> 29
         combine(word: word)

@@ -1,10 +1,12 @@
 internal import Glibc
 
-/// SplitMix64 (Steele, Lea and Flood, 2014): the same numbers for the same seed on every machine, so that a failure can be repeated.
+/// SplitMix64 (Steele, Lea and Flood, 2014): the same numbers for the same seed on every machine, so that a failure can be
+/// repeated.
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// Seeds for the arguments of a test, so that a failure names its seed: these, and one from the clock, which is new in each run.
+    /// Seeds for the arguments of a test, so that a failure names its seed: these, and one from the clock, which is new in each
+    /// run.
     public static func seeds(_ fixed: UInt64...) -> [UInt64] {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

@@ -5,10 +5,10 @@ internal import LagReader
 enum FieldDocument {
     static var markdown: String {
         let introduction = """
-            In the order of a line, except that `late` is inserted at the end of the finished line. *always in* has the events whose \
-            lines always have the member. If the meaning of a member begins with `dropped`, `suppressed` or `recurring`, only lines \
-            of that event have it. The objects in `requests_open` have the members of `request`, those in `lock_cycle` and \
-            `lock_chain` the members of `lock_owner`.
+            In the order of a line, except that `late` is inserted at the end of the finished line. *always in* has the events \
+            whose lines always have the member. If the meaning of a member begins with `dropped`, `suppressed` or `recurring`, \
+            only lines of that event have it. The objects in `requests_open` have the members of `request`, those in `lock_cycle` \
+            and `lock_chain` the members of `lock_owner`.
 
 
             """
