@@ -103,7 +103,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         let observation = ThreadObservation(found)
         if let place = observation.place, waitReturn.isLoops(place, at: finder.place) {
             finder.follow(place)
-            confirmation.interrupt()
+            confirmation.restart()
         }
         let isInner = observation.place.map { waitReturn.isHandlers($0, at: finder.place) } ?? false
         let isAsleep = if case .blocked = observation.doing { true } else { false }

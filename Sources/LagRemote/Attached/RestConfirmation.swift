@@ -30,7 +30,13 @@ final class RestConfirmation: Sendable {
         if isLong || count.load(ordering: .relaxed) >= Self.rests { confirmed.store(true, ordering: .relaxed) }
     }
 
-    /// Call it when the thread may have left its rest unseen, or rests at another place.
+    /// Call it when the loop's place is another one: its rests at the first one may have been those of a start.
+    func restart() {
+        count.store(0, ordering: .relaxed)
+        interrupt()
+    }
+
+    /// Call it when the thread may have left its rest unseen.
     func interrupt() { sinceNanoseconds.store(.max, ordering: .relaxed) }
 
     var isConfirmed: Bool { confirmed.load(ordering: .relaxed) }

@@ -57,6 +57,16 @@ struct TurnCoverageTests {
         #expect(long.isConfirmed)
     }
 
+    @Test func `rests at a place that the loop has left do not confirm it`() {
+        let moved = RestConfirmation()
+        for rest in 1...7 as ClosedRange<UInt64> { moved.recordRest(runs: rest, at: rest) }
+        moved.restart()
+        for rest in 8...14 as ClosedRange<UInt64> { moved.recordRest(runs: rest, at: rest) }
+        #expect(!moved.isConfirmed)
+        moved.recordRest(runs: 15, at: 15)
+        #expect(moved.isConfirmed)
+    }
+
     @Test func `two short rests are not a long one`() {
         let second: UInt64 = 1_000_000_000
         let short = RestConfirmation()
