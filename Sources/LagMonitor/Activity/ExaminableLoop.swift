@@ -28,7 +28,8 @@ package protocol ExaminableLoop: ObservableLoop {
 
     /// Whether its process has exited by itself, not by a signal, as far as known: for a loop of another process that does not
     /// publish its end. Called by the watchdog when a stall ends with its thread. Some system calls.
-    var hasExited: Bool { get }
+    /// - Parameter begin: when the stall began.
+    func hasExited(since begin: UInt64) -> Bool
 }
 
 extension ExaminableLoop {
@@ -36,5 +37,5 @@ extension ExaminableLoop {
     package func examine(at now: UInt64, isHandler: (_ events: UInt64?) -> Bool) -> LoopExamination { examine(at: now) }
     package var waits: PublishedWaits { .rests }
     package func countSleeps() -> UInt64? { nil }
-    package var hasExited: Bool { false }
+    package func hasExited(since begin: UInt64) -> Bool { false }
 }

@@ -229,7 +229,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     package var isConfirmed: Bool { confirmation.isConfirmed }
     package var waitsForTimeAlone: Bool { examiner.waitsForTimeAlone }
     package var waits: PublishedWaits { .samples }
-    package var hasExited: Bool { examiner.process.hasExited(since: clb_beacon_callout_ns(beacon.raw), at: clb_now_ns()) }
+    package func hasExited(since begin: UInt64) -> Bool { examiner.process.hasExited(since: begin, at: clb_now_ns()) }
 
     /// Not known if the thread is stopped to see whether it iterates, because each stop counts as a sleep.
     package func countSleeps() -> UInt64? { iterationProbe.isLight ? thread.sleeps : nil }

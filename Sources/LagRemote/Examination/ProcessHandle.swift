@@ -45,10 +45,10 @@ final class ProcessHandle: Sendable {
 
     /// Whether the process has ended by itself: it has exited, or was killed by a signal that it handled, and that asks it to end. A
     /// handled signal kills only if its process wants that: many programs clean up in their handler, and then end by the same signal.
-    /// (But if it has been at work since long before, it may have been asked to because it was stuck.)
+    /// (But if it has been stalled since long before, it may have been asked to because it was stuck.)
     /// False if it runs, or if the kernel does not report it: before Linux 6.15, once it was waited for. Some system calls, two files
     /// of `/proc`.
-    /// - Parameter begin: when its last work began.
+    /// - Parameter begin: when its last stall began.
     func hasExited(since begin: UInt64, at now: UInt64) -> Bool {
         guard !isAlive else { return false }
         var status: Int32 = 0

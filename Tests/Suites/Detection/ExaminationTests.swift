@@ -21,12 +21,13 @@ private final class FakeExaminableLoop: ExaminableLoop {
     }
 
     let waits: PublishedWaits
-    private let exited = Atomic<Bool>(false)
-    var hasExited: Bool { exited.load(ordering: .relaxed) }
+    private let exited = Atomic<UInt64>(.max)
+    func hasExited(since begin: UInt64) -> Bool { begin >= exited.load(ordering: .relaxed) }
 
     init(waits: PublishedWaits = .rests) { self.waits = waits }
 
-    func exit() { exited.store(true, ordering: .relaxed) }
+    /// By itself, unless its stall began before that.
+    func exit(earliest begin: UInt64 = 0) { exited.store(begin, ordering: .relaxed) }
 
     var examinations: Int { count.load(ordering: .relaxed) }
     func find(isQuiet: Bool, isResting: Bool = false, isOver: Bool = false, _ work: PendingWork) {
@@ -159,6 +160,23 @@ struct ExaminationTests {
             bench.watchdog.endAll()
         }
         #expect(reported.map(\.phase) == [exits ? .dismissed : .end])
+    }
+
+    @Test(arguments: [19, 21]) func `the end of a process is related to the stall, not to the rest before it`(earliest: UInt64)
+        throws
+    {
+        let bench = try WatchdogBench()
+        let loop = FakeExaminableLoop(waits: .samples)
+        loop.find(isQuiet: true, isResting: true, .none)
+        let index = begin(loop, bench)
+        bench.run(until: start + 20_000 * millisecond)
+        loop.find(isQuiet: false, .none)
+        bench.run(until: start + 20_600 * millisecond)
+        #expect(bench.counters(index) == WatchCounters(stalls: 1))
+        loop.exit(earliest: start + earliest * 1000 * millisecond)
+        loop.loop.beacon.publish(.finished)
+        bench.scan(at: start + 20_610 * millisecond)
+        #expect(bench.takeReported().map(\.phase) == [earliest < 20 ? .dismissed : .end])
     }
 
     /// Like a loop within a handler: at rest for a long time, and working now and then.

@@ -42,7 +42,7 @@ extension Watch {
     /// is written by then, and has its end. Only for loops that are known by their waits: others publish it when they stop.
     private func isTeardown(_ stall: ActiveStall, _ interval: StallInterval, _ reading: BeaconReading) -> Bool {
         guard isLast(stall, interval, reading) else { return false }
-        if reading.activity == .finished { return cold.pointee.waits == .turns || hasExited }
+        if reading.activity == .finished { return cold.pointee.waits == .turns || hasExited(since: interval.since) }
         return cold.pointee.examination.isOver && cold.pointee.examination.quietWord == reading.beaconWord
     }
 
@@ -57,11 +57,13 @@ extension Watch {
     }
 
     /// A sampled loop does not publish its end, which may have been found before it was sampled.
-    var hasExited: Bool { cold.pointee.waits == .samples && cold.pointee.examinable?.hasExited == true }
+    func hasExited(since begin: UInt64) -> Bool {
+        cold.pointee.waits == .samples && cold.pointee.examinable?.hasExited(since: begin) == true
+    }
 
     /// Ends a stall that was in progress when the watch ended.
     func abandon(_ stall: ActiveStall, _ interval: StallInterval, _ reading: BeaconReading) {
-        let isTeardown = isLast(stall, interval, reading) && hasExited
+        let isTeardown = isLast(stall, interval, reading) && hasExited(since: interval.since)
         if isTeardown { cold.pointee.dismissed.add(1, ordering: .relaxed) }
         end(stall, interval, isTeardown ? .dismissed : .abandoned)
     }

@@ -43,7 +43,7 @@ extension Watch {
         cold.pointee.unreportedEnd = UnreportedEnd()
         let present = BeaconReading(hot.pointee.beacon)
         let isLast = present.activity == .finished && present.word >> 8 == (last.word >> 8) &+ 1
-        if isLast || present.word == last.word, hasExited {
+        if isLast || present.word == last.word, hasExited(since: services.queue.episodes[last.episode].facts.interval.since) {
             cold.pointee.dismissed.add(1, ordering: .relaxed)
             services.queue.episodes[last.episode].facts.phase = .dismissed
         }
