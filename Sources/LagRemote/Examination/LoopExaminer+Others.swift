@@ -127,16 +127,21 @@ extension LoopExaminer {
 
     /// Whether another thread of the process was ever found to accept the connections that wait at the object; nil: not known,
     /// because it has more threads than are searched, or another thread's examination has not ended. Call it without the lock,
-    /// also while nothing is pending: at full load, no thread of a pool sleeps in `accept`.
+    /// also while nothing is pending: at full load, no thread of a pool sleeps in `accept`. (The loop may wait for another set by
+    /// now: what was found for a set expires.)
     func hasOtherAcceptor(of object: WaitObject, at now: UInt64) -> Bool? {
         guard let known = tryState({ $0.acceptor }) else { return nil }
-        if let known, known.found == true || now < known.nanoseconds &+ Self.acceptorNanoseconds { return known.found }
+        if let known {
+            let nanoseconds = known.found == true ? Self.foundAcceptorNanoseconds : Self.acceptorNanoseconds
+            if known.found == true && object.epoll != nil || now < known.nanoseconds &+ nanoseconds { return known.found }
+        }
         let found = object.hasOtherAcceptor(process: process.pid, tid: tid, most: Self.mostThreadsForProof)
         _ = tryState { if $0.object?.epoll == object.epoll { $0.acceptor = (found, now) } }
         return found
     }
 
     private static let acceptorNanoseconds: UInt64 = 1_000_000_000
+    private static let foundAcceptorNanoseconds: UInt64 = 60_000_000_000
 }
 
 extension LoopExaminer {

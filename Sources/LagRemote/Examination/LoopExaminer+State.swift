@@ -19,9 +19,10 @@ extension LoopExaminer {
         return nil
     }
 
-    /// Call it when the loop's object was read. What was found about the threads that use another instance does not apply to it.
+    /// Call it when the loop's object was read. What was found about the threads that use another one does not apply to it. (Two
+    /// sets cannot be distinguished.)
     static func setObject(_ object: WaitObject, of state: inout State) {
-        if let before = state.object?.epoll, let epoll = object.epoll, before != epoll {
+        if state.object?.epoll != object.epoll {
             state.otherWaiter = (false, 0, 0)
             state.acceptor = nil
             state.sharedNanoseconds = nil
