@@ -140,7 +140,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
             servedWord.store(word, ordering: .relaxed)
         }
         guard now.saturatingDifference(servedNanoseconds.load(ordering: .relaxed)) >= Self.confirmingNanoseconds else { return }
-        if proof(at: now)?.isLoop == true { wasProved.store(true, ordering: .relaxed) }
+        if proof(at: now, isForAction: false)?.isLoop == true { wasProved.store(true, ordering: .relaxed) }
     }
 
     package var isDoubtful: Bool {
@@ -153,7 +153,9 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     package var quietWord: UInt64 { quiet.load(ordering: .relaxed) }
     package var waitsForTimeAlone: Bool { examiner.waitsForTimeAlone }
 
-    package func proof(at now: UInt64) -> LoopProof? {
+    package func proof(at now: UInt64) -> LoopProof? { proof(at: now, isForAction: true) }
+
+    private func proof(at now: UInt64, isForAction: Bool) -> LoopProof? {
         let place = table.waitPlace(at: index)
         return examiner.proof(
             limit: place.stackPointer,
@@ -162,6 +164,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
             stretch: clb_beacon_word(beacon.raw),
             since: clb_beacon_callout_ns(beacon.raw),
             isYoung: isYoung,
+            isForAction: isForAction,
             sharing: { sharing(of: $0, at: now) },
             others: { others(at: now) }
         )

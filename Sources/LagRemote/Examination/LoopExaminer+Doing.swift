@@ -30,18 +30,19 @@ extension LoopExaminer {
         fileprivate var doing: QuietRule.Doing
         /// It waits for an object of loops, and its assumed loop may have been a start: its place decides nothing.
         fileprivate var mayBeOutside = false
-        /// The calls on its stack, or those of its language, have shown that it is in a handler.
-        fileprivate var isShownInHandler = false
+        /// The calls on its stack, or those of its language, have shown that it is in a handler; nil: not known now.
+        fileprivate(set) var isShownInHandler: Bool? = false
 
         var withoutClient: QuietRule.Doing { mayBeOutside ? .waitingElsewhere : doing }
 
         /// A finished start leaves no such client behind.
         var withClient: QuietRule.Doing {
-            isShownInHandler && doing == .waiting(isFurtherOut: true) ? .waiting(isFurtherOut: false) : doing
+            isShownInHandler == true && doing == .waiting(isFurtherOut: true) ? .waiting(isFurtherOut: false) : doing
         }
     }
 
     /// Reads what the thread does now.
+    /// - Parameter mayHaveClient: false: nothing is ready at the loop's object, so a set of poll or select has no client.
     func readCall(
         limit: UInt64,
         in stretch: UInt64,
@@ -49,6 +50,7 @@ extension LoopExaminer {
         isYoung: Bool,
         isServing: Bool,
         isForProof: Bool,
+        mayHaveClient: Bool,
         at now: UInt64,
         _ state: inout State
     ) -> CallReading {
@@ -58,6 +60,10 @@ extension LoopExaminer {
             return CallReading(doing: .working)
         }
         resolve(&call, &state)
+        let found = call
+        func isInHandler(_ state: inout State) -> Bool {
+            self.isInHandler(found, in: stretch, isServing: isServing, mayHaveClient: mayHaveClient, &state)
+        }
         if clr_wait_kind(call.number) != 0, object?.isWaited(in: &call, of: process.pid) == true {
             return CallReading(doing: .waitingForAll)
         }
@@ -67,7 +73,7 @@ extension LoopExaminer {
         // a client waits.
         let isYoungSet = isYoung && object != nil && object?.epoll == nil && isLoops(call)
         if isYoungSet, !isForProof {
-            let isWithin = isInHandler(call, in: stretch, isServing: isServing, &state) && !isLoops(call, besides: object)
+            let isWithin = isInHandler(&state) && !isLoops(call, besides: object)
             return CallReading(doing: isWithin ? .waiting(isFurtherOut: false) : .waitingElsewhere)
         }
         let doing: QuietRule.Doing =
@@ -83,24 +89,28 @@ extension LoopExaminer {
             case CLR_CALL_RESTS:
                 .waiting(
                     isFurtherOut: call.sp > limit && isOnFirstStack(limit, &state)
-                        && !isInHandler(call, in: stretch, isServing: isServing, &state)
+                        && !isInHandler(&state)
                 )
             case CLR_CALL_SLEEPS: object == nil && state.pause.isHandler(call.sp) ? .working : .sleeping
             default: .working
             }
-        let isShown = isForProof && doing == .waiting(isFurtherOut: true) && isShownInHandler(call, in: stretch, &state)
+        let isShown = isForProof && doing == .waiting(isFurtherOut: true) ? isShownInHandler(call, in: stretch, &state) : false
         return CallReading(doing: doing, mayBeOutside: isYoungSet, isShownInHandler: isShown)
     }
 
-    private func isShownInHandler(_ call: cll_thread_syscall, in stretch: UInt64, _ state: inout State) -> Bool {
+    /// Nil: not known now.
+    private func isShownInHandler(_ call: cll_thread_syscall, in stretch: UInt64, _ state: inout State) -> Bool? {
         guard let known = state.handlerCall, known == HandlerCall(call, in: stretch, calls: known.calls) else { return false }
-        guard known.calls == checkOfCalls(&state), isAsleep(in: call) else { return false }
+        let check = checkOfCalls(&state)
+        guard isAsleep(in: call) else { return false }
+        guard let check else { return nil }
+        guard known.calls == check else { return false }
         guard state.isShownByLoop else { return true }
         // A handler that waits again and again may do so on purpose: a server with as many clients as it takes.
-        let (runs, last) = (runs(), state.provedRuns)
-        state.provedRuns = (known, runs)
-        guard let runs else { return false }
-        return last == nil || last?.call == known && last?.runs == runs
+        guard let runs = runs() else { return nil }
+        defer { state.provedRuns = (known, runs) }
+        guard let last = state.provedRuns else { return true }
+        return last.call == known && last.runs == runs
     }
 
     /// 0: the thread's language has no such calls; nil: not known now.
@@ -148,7 +158,11 @@ extension LoopExaminer {
         let isFound = isHandler(events)
         // The stack is that of this call if the thread has slept in it all the time.
         let shown = isFound && isBlocked && isAsleep(in: call) ? present : nil
-        state.withLock { ($0.handlerCall, $0.isShownByLoop) = (shown, false) }
+        state.withLock { state in
+            // What the calls of its language have just shown is not on the C stack.
+            if shown == nil, let present, present.calls != 0, state.handlerCall == present { return }
+            (state.handlerCall, state.isShownByLoop) = (shown, false)
+        }
         return isFound
     }
 
@@ -167,7 +181,13 @@ extension LoopExaminer {
     /// Whether a thread that sleeps in this call is in a handler, by the calls of its language; false: the C stack shows where it
     /// is.
     /// - Parameter stretch: the work since its loop's last wait, in which it does not return from a handler.
-    private func isInHandler(_ call: cll_thread_syscall, in stretch: UInt64, isServing: Bool, _ state: inout State) -> Bool {
+    private func isInHandler(
+        _ call: cll_thread_syscall,
+        in stretch: UInt64,
+        isServing: Bool,
+        mayHaveClient: Bool,
+        _ state: inout State
+    ) -> Bool {
         guard let rest = state.readCalls else { return false }
         var call = call
         for _ in 0..<Self.mostReadings {
@@ -178,7 +198,7 @@ extension LoopExaminer {
                 state.handlerStretch = isHandler ? stretch : nil
                 let present = HandlerCall(call, in: stretch, calls: calls.check)
                 let isCertain = calls.isCertainlyHandler(of: rest)
-                let isByLoop = !isCertain && isInLoop(calls, of: rest, present, &state) && isAsleep(in: call)
+                let isByLoop = !isCertain && mayHaveClient && isInLoop(calls, of: rest, present, &state) && isAsleep(in: call)
                 let shown = isCertain || isByLoop ? present : nil
                 // It may be the C stack that has shown it, which is read again next.
                 state.isInDoubt = shown == nil && state.handlerCall != nil
@@ -194,14 +214,14 @@ extension LoopExaminer {
         return (stretch != 0 && state.handlerStretch == stretch) || isServing
     }
 
-    /// Whether the code of the thread's language shows it in a handler. Looked up once for each call: some 100 µs.
+    /// Whether the code of the thread's language shows it in a handler. Looked up once for each call: half a millisecond at most.
     ///
     /// Only for a wait by `select`: others need little of the C stack, which shows their handlers, and most of the loops that are
     /// not in the language's code but in a C library's wait by `poll` or epoll.
     private func isInLoop(_ now: CallChain, of rest: CallChain, _ present: HandlerCall?, _ state: inout State) -> Bool {
         guard let present, Int(clr_wait_kind(state.readCall.number)) == CLR_WAIT_SELECT else { return false }
         if let known = state.loopAnswer, known.call == present { return known.isInLoop }
-        let isInLoop = state.calls.isInLoop(now, of: rest)
+        guard let isInLoop = state.calls.isInLoop(now, of: rest) else { return false }
         state.loopAnswer = (present, isInLoop)
         return isInLoop
     }

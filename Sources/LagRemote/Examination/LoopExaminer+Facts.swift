@@ -8,10 +8,9 @@ extension LoopExaminer {
         fileprivate var rule: QuietRule
         fileprivate let object: WaitObject?
         fileprivate let reading: CallReading
-        fileprivate let isForProof: Bool
         fileprivate let hasOneShotListeners: Bool
-        /// False: it is not known whether other threads fetch the events.
-        let isSharingKnown: Bool
+        /// False: it is not known now whether other threads fetch the events, or whether the thread is in a handler.
+        let isKnown: Bool
     }
 
     /// For the parameters see ``examine(limit:at:stretch:since:isProvisional:isYoung:isServing:isHandler:sharing:others:)``.
@@ -57,6 +56,7 @@ extension LoopExaminer {
             isYoung: isYoung,
             isServing: isServing,
             isForProof: isForProof,
+            mayHaveClient: pending != .none,
             at: now,
             &state
         )
@@ -83,15 +83,20 @@ extension LoopExaminer {
             rule: rule,
             object: state.object,
             reading: reading,
-            isForProof: isForProof,
             hasOneShotListeners: mayHoldListeners && state.service.hasOneShotListeners(of: state.object?.epoll, at: now),
-            isSharingKnown: isSharingKnown
+            isKnown: isSharingKnown && reading.isShownInHandler != nil
         )
     }
 
     /// Call it without the lock, because the objects of other loops are under their locks.
+    /// - Parameter isForAction: whether other threads that accept the loop's clients are searched.
     /// - Returns: the rule; whether it is known now if the ready events wait for this loop.
-    func complete(_ facts: Facts, at now: UInt64, _ others: () -> [Other]) -> (rule: QuietRule, isKnown: Bool) {
+    func complete(
+        _ facts: Facts,
+        isForAction: Bool,
+        at now: UInt64,
+        _ others: () -> [Other]
+    ) -> (rule: QuietRule, isKnown: Bool) {
         var rule = facts.rule
         let withClient = facts.reading.withClient
         if withClient != rule.doing, hasWaitingClient(at: facts.object) { rule.doing = withClient }
@@ -99,7 +104,7 @@ extension LoopExaminer {
         // A thread that has left its loop may have left such a socket as well.
         let held = facts.hasOneShotListeners && rule.isProved ? heldListeners(of: object) : nil
         if held != nil { rule.pending = .pending }
-        let mayHang = facts.isForProof && (rule.isProved || rule.pending == .pending)
+        let mayHang = isForAction && (rule.isProved || rule.pending == .pending)
         let hasAcceptor = mayHang ? hasOtherAcceptor(of: object, at: now) : false
         guard rule.pending == .pending else { return (rule, true) }
         rule.pending = work(at: object, held: held, besides: others(), at: now)
@@ -107,8 +112,8 @@ extension LoopExaminer {
         if rule.pending == .pending, hasAcceptor == true || hasAcceptor == nil && !isClaimed {
             switch object.hasOnlyClients(pidfd: process.descriptor, process: process.pid) {
             case true?: rule.pending = hasAcceptor == true ? .none : .unknown
-            case nil where !isClaimed: rule.pending = .unknown
-            case false?, nil: break
+            case nil: rule.pending = .unknown
+            case false?: break
             }
         }
         rule.hasClientWork = object.hasClientWork(pidfd: process.descriptor, process: process.pid)

@@ -7,7 +7,7 @@ internal import Synchronization
 /// publishes and for sampled loops.
 ///
 /// Any thread; mostly called by the watchdog's. The lock is held during an examination: some 10 µs, for CPython, Ruby, Perl and
-/// PHP (``CallChainReader``) up to half a millisecond, plus 3 µs for each socket of a process that waits for a lock among
+/// PHP (``CallChainReader``) up to a millisecond, plus 3 µs for each socket of a process that waits for a lock among
 /// processes, and 5 µs for each thread (at most 64) if another one may fetch the events. More threads are searched without it.
 package final class LoopExaminer: Sendable {
     struct State {
@@ -39,8 +39,8 @@ package final class LoopExaminer: Sendable {
         var isShownByLoop = false
         /// What that code last showed, and for which call.
         var loopAnswer: (call: HandlerCall, isInLoop: Bool)?
-        /// The last call that was proved to be in a handler by that code, and how often the thread had slept; nil: not known.
-        var provedRuns: (call: HandlerCall, runs: UInt64?)?
+        /// The last call that was proved to be in a handler by that code, and how often the thread had slept.
+        var provedRuns: (call: HandlerCall, runs: UInt64)?
         /// An examination in progress has forgotten that, and may find the same again: until it ends, nothing is known.
         var isInDoubt = false
         var calls: CallChainReader
@@ -194,7 +194,7 @@ package final class LoopExaminer: Sendable {
                 &state
             )
         }
-        var facts = complete(found, at: now, others).rule
+        var facts = complete(found, isForAction: false, at: now, others).rule
         if isHandlerByCalls(facts, in: stretch, isHandler) { facts.doing = .waiting(isFurtherOut: false) }
         state.withLock { $0.isInDoubt = false }
         let isQuiet = !isDeclared && facts.isQuiet
@@ -209,8 +209,11 @@ package final class LoopExaminer: Sendable {
     }
 
     /// The proof that an action needs. A claim of the shared table proves nothing: another process may have written it.
-    /// - Parameter epoll: the object that the loop waits on, if its process publishes it.
-    /// - Returns: nil: not known now, because another thread's examination has not ended, or the process has too many threads.
+    /// - Parameters:
+    ///   - epoll: the object that the loop waits on, if its process publishes it.
+    ///   - isForAction: false: only whether it is a loop is needed.
+    /// - Returns: nil: not known now: another thread's examination has not ended, the process has too many threads, or what has
+    ///   shown a handler cannot be read.
     func proof(
         limit: UInt64,
         epoll: Int32? = nil,
@@ -218,6 +221,7 @@ package final class LoopExaminer: Sendable {
         stretch: UInt64 = 0,
         since begin: UInt64 = 0,
         isYoung: Bool = false,
+        isForAction: Bool = true,
         sharing: (_ epoll: Int32) -> QuietRule.Sharing = { _ in .alone },
         others: () -> [Other] = { [] }
     ) -> LoopProof? {
@@ -237,8 +241,8 @@ package final class LoopExaminer: Sendable {
                     &state
                 )
             } ?? nil
-        guard let found, found.isSharingKnown else { return nil }
-        let (facts, isKnown) = complete(found, at: now, others)
+        guard let found, found.isKnown else { return nil }
+        let (facts, isKnown) = complete(found, isForAction: isForAction, at: now, others)
         guard isDeclared, !isClaimed else {
             let isWitnessed = isClaimed && facts.isProved && !facts.isByStretch && isSeen()
             let isWorkPending = facts.pending == .pending && facts.hasClientWork == true && !facts.isByStretch

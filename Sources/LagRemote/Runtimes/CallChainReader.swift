@@ -57,9 +57,9 @@ struct CallChainReader {
         return CallChain(calls: calls)
     }
 
-    /// Whether the code of its language shows the thread in a handler of the loop that had that rest. Half a millisecond at most
-    /// for usual functions.
-    func isInLoop(_ now: CallChain, of rest: CallChain) -> Bool {
+    /// Whether the code of its language shows the thread in a handler of the loop that had that rest; nil: it cannot be read
+    /// now. Half a millisecond at most.
+    func isInLoop(_ now: CallChain, of rest: CallChain) -> Bool? {
         guard let known, let branch = now.branch(from: rest) else { return false }
         return known.runtime.isInLoop(branch)
     }

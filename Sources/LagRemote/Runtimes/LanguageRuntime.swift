@@ -44,8 +44,9 @@ protocol LanguageRuntime: AnyObject, Sendable {
     /// All calls for ``CallChain``; nil: not known, or they nest on the C stack. For a sleeping thread.
     func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [CallChain.Call]?
 
-    /// Whether the innermost loop around the wait, in the code of all calls, contains the present call; false: not known.
-    func isInLoop(_ branch: CallChain.Branch) -> Bool
+    /// Whether the innermost loop around the wait, in the code of all calls, contains the present call. False: the code does not
+    /// show it; nil: it cannot be read now. Half a millisecond at most.
+    func isInLoop(_ branch: CallChain.Branch) -> Bool?
 
     /// Replaces the runtime's frames by the language's, in order; the rest stays. The watchdog.
     /// - Parameters:
@@ -75,7 +76,7 @@ extension LanguageRuntime {
 
     func calls(of thread: RuntimeThread, _ memory: MemoryCopy) -> [CallChain.Call]? { nil }
 
-    func isInLoop(_ branch: CallChain.Branch) -> Bool { false }
+    func isInLoop(_ branch: CallChain.Branch) -> Bool? { false }
 
     func lock(waitedForAt futex: UInt64) -> RuntimeLock? { nil }
 }

@@ -51,9 +51,9 @@ struct PythonCode {
         return index < instructionCount ? Int(index) : nil
     }
 
-    /// All instructions; nil for a longer function than programs have in their loops.
+    /// All instructions; none for a longer function than programs have in their loops; nil: they cannot be read now.
     func instructions(_ memory: RemoteMemory) -> [UInt8]? {
-        guard instructionCount <= Self.mostInstructionsRead else { return nil }
+        guard instructionCount <= Self.mostInstructionsRead else { return [] }
         return memory.bytes(address &+ layout.instructions, Int(instructionCount * PythonLayout.instructionBytes))
     }
 

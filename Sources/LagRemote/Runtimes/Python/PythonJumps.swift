@@ -72,9 +72,14 @@ struct PythonJumps: Sendable {
         return kinds
     }
 
-    /// - Parameter code: all instructions of the function.
+    /// - Parameters:
+    ///   - code: all instructions of the function.
+    ///   - steps: how many are left (``PythonFlow/mostSteps``).
     /// - Returns: nil: not known.
-    func flow(_ code: [UInt8]) -> PythonFlow? {
+    func flow(_ code: [UInt8], within steps: inout Int) -> PythonFlow? {
+        // Each of its units has two bytes, and is decoded and verified.
+        steps -= code.count
+        guard steps >= 0 else { return nil }
         var flow = PythonFlow(units: code.count / 2)
         var (index, begin, argument, isHandled) = (0, 0, 0, false)
         while index * 2 + 1 < code.count {

@@ -93,24 +93,32 @@ final class PythonRuntime: LanguageRuntime {
         }
     }
 
-    func isInLoop(_ branch: CallChain.Branch) -> Bool {
-        guard branch.now.code == branch.then.code, branch.now.instruction != branch.then.instruction,
-            let (flow, wait) = flow(of: branch.then),
-            let present = PythonCode(memory, layout, type: codeType, at: branch.now.code)?.index(of: branch.now.instruction),
-            flow.innermostLoop(around: wait, contains: present)
-        else { return false }
-        return branch.left.allSatisfy { call in
-            guard let (flow, wait) = self.flow(of: call) else { return false }
-            return !flow.mayRepeat(wait)
+    func isInLoop(_ branch: CallChain.Branch) -> Bool? {
+        guard let jumps, branch.now.code == branch.then.code, branch.now.instruction != branch.then.instruction else {
+            return false
         }
+        var steps = PythonFlow.mostSteps
+        guard let (code, instructions) = code(of: branch.then) else { return nil }
+        guard let wait = code.index(of: branch.then.instruction), let present = code.index(of: branch.now.instruction),
+            let flow = jumps.flow(instructions, within: &steps),
+            flow.innermostLoop(around: wait, contains: present, within: &steps) == true
+        else { return false }
+        for call in branch.left {
+            guard let (code, instructions) = self.code(of: call) else { return nil }
+            guard let unit = code.index(of: call.instruction), let flow = jumps.flow(instructions, within: &steps),
+                !flow.mayRepeat(unit, within: &steps)
+            else { return false }
+        }
+        return true
     }
 
-    private func flow(of call: CallChain.Call) -> (flow: PythonFlow, unit: Int)? {
-        guard let jumps, let code = PythonCode(memory, layout, type: codeType, at: call.code),
-            let unit = code.index(of: call.instruction), let instructions = code.instructions(memory),
-            let flow = jumps.flow(instructions)
-        else { return nil }
-        return (flow, unit)
+    /// Nil: it cannot be read now.
+    private func code(of call: CallChain.Call) -> (code: PythonCode, instructions: [UInt8])? {
+        guard let code = PythonCode(memory, layout, type: codeType, at: call.code), let instructions = code.instructions(memory)
+        else {
+            return nil
+        }
+        return (code, instructions)
     }
 
     func merge(_ thread: RuntimeThread, _ memory: MemoryCopy?, _ stack: [StackEntry]) -> [StackEntry] {

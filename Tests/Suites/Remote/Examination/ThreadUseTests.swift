@@ -82,6 +82,7 @@ internal import Testing
                 isYoung: false,
                 isServing: false,
                 isForProof: false,
+                mayHaveClient: false,
                 at: 1,
                 &state
             ).withoutClient
@@ -91,6 +92,24 @@ internal import Testing
         var (other, before) = (Self.call(restart, 1), Self.call(sleep, 2))
         clr_restarted(&other, &before)
         #expect(other.number == restart)
+    }
+
+    @Test func `what was found for one object does not apply to another`() {
+        let examiner = LoopExaminer(ProcessHandle(getpid()), tid: getpid(), isDeclared: false)
+        let set = WaitObject()
+        #expect(set.epoll == nil)
+        examiner.record(epoll: 99)
+        examiner.state.withLock { state in
+            (state.acceptor, state.sharedNanoseconds) = ((true, 1), 1)
+            LoopExaminer.setObject(WaitObject(epoll: 99), of: &state)
+            #expect(state.acceptor?.found == true && state.sharedNanoseconds == 1)
+            LoopExaminer.setObject(set, of: &state)
+            #expect(state.acceptor == nil && state.sharedNanoseconds == nil)
+            state.acceptor = (true, 1)
+        }
+        // The loop may wait for another set by then.
+        #expect(examiner.hasOtherAcceptor(of: set, at: 60_000_000_000) == true)
+        #expect(examiner.hasOtherAcceptor(of: set, at: 60_000_000_001) != true)
     }
 
     // MARK: Threads that are not searched
