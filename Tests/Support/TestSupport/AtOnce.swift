@@ -1,22 +1,11 @@
 internal import Foundation
-internal import Testing
 
 /// Runs `body` for each of the cases at the same time, each on a new thread: for tests that wait for programs, which use little
-/// processor time. Issues in it are recorded for the calling test, with the case.
+/// processor time. Expectations in it are recorded for the calling test.
 public func atOnce<Case: Sendable>(_ cases: [Case], _ body: @escaping @Sendable (Case) throws -> Void) async throws {
     let threads = OwnThreads()
-    let test = try #require(Test.current)
     try await withThrowingTaskGroup(of: Void.self) { group in
-        for one in cases {
-            let naming = IssueHandlingTrait.compactMapIssues { issue in
-                var issue = issue
-                issue.comments.append("case \(String(describing: one))")
-                return issue
-            }
-            group.addTask(executorPreference: threads) {
-                try await naming.provideScope(for: test, testCase: Test.Case.current) { try body(one) }
-            }
-        }
+        for one in cases { group.addTask(executorPreference: threads) { try body(one) } }
         try await group.waitForAll()
     }
 }
