@@ -156,9 +156,10 @@ fuzz: setup ## send seeded mutations through the readers of untrusted bytes; SEC
 platforms: setup ## build the package as other platforms get it (without effect), and compare its public API with that of Linux (4 min after `make test`)
 	Scripts/platforms
 
-lint: ## check the format (every warning is an error), Linux-only imports in files for other platforms, the limits of files and targets, and commit subjects (15 s)
+lint: ## check the format (every warning is an error), Linux-only imports in files for other platforms, the limits of files and targets, the links of the documents, and commit subjects (15 s)
 	@! git log -20 --no-merges --format=%s | grep -E '^.{73}' || { echo "a commit subject has more than 72 characters" >&2; exit 1; }
 	Scripts/check-portable.py
 	Scripts/check-limits.py
+	documents=$$(mktemp -d) && trap 'rm -rf "$$documents"' EXIT && Scripts/dist/docs "$$documents"
 	$(SWIFT) format lint --recursive --strict --parallel Sources Tests Evaluation \
 		Examples/*/Sources Examples/*/Package.swift Package.swift
