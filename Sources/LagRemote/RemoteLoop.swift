@@ -143,7 +143,8 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
         if proof(at: now, isForAction: false)?.isLoop == true { wasProved.store(true, ordering: .relaxed) }
     }
 
-    package var isDoubtful: Bool {
+    /// Whether its latest stretch of work is in doubt.
+    var isDoubtful: Bool {
         let (doubtful, word) = (doubtful.load(ordering: .relaxed), clb_beacon_word(beacon.raw))
         guard doubtful != .max, doubtful != word else { return doubtful == word }
         // It ended without another wait.
@@ -152,6 +153,9 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
 
     package var quietWord: UInt64 { quiet.load(ordering: .relaxed) }
     package var waitsForTimeAlone: Bool { examiner.waitsForTimeAlone }
+    /// If it has begun another stretch meanwhile, the time read here is that one's beginning.
+    package func isDoubtful(at time: UInt64) -> Bool { isDoubtful && time >= clb_beacon_callout_ns(beacon.raw) }
+
 
     package func proof(at now: UInt64) -> LoopProof? { proof(at: now, isForAction: true) }
 

@@ -47,6 +47,9 @@ package final class Episode: @unchecked Sendable {
         package var loopStack = LoopStack()
         /// What the thread used during the stall.
         package var usage = ThreadUsage()
+
+        /// A time in its latest stretch of work. (A callout is one stretch, and only its beginning is known to be before the next.)
+        package var lastWork: UInt64 { kind == .callout ? interval.since : interval.until }
     }
 
     package var facts = Facts()

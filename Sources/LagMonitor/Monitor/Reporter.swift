@@ -97,8 +97,10 @@ final class Reporter: @unchecked Sendable {
     private func report(_ episode: Episode) {
         guard let watch = registry.registration(at: episode.facts.watch), let core = watch.owner as? MonitorCore else { return }
         let (id, index) = (RecordBuilder.id(of: episode.facts), episode.facts.watch)
-        // A stall whose beginning was reported gets its end, whatever is in doubt since then.
-        if let loop = watch.candidate, !loop.isConfirmed || loop.isDoubtful, !withheld.isBegun(id, watch: index) {
+        // A stall whose beginning was reported gets its end, whatever is in doubt since then. (Building records takes time: the
+        // loop may be at later work by now.)
+        let isDoubtful = watch.candidate?.isDoubtful(at: episode.facts.lastWork) == true
+        if let loop = watch.candidate, !loop.isConfirmed || isDoubtful, !withheld.isBegun(id, watch: index) {
             return withhold(episode, id, watch, core, loop)
         }
         // These came before this one.
@@ -138,16 +140,17 @@ final class Reporter: @unchecked Sendable {
         guard phase == .begin || phase == .end || phase == .abandoned else { return }
         let record = builder.build(episode, watch, core.configuration)
         // A stall whose end the watch did not see, or that ended without the loop's wait, is not reported later.
-        let isCutOff = phase == .abandoned || phase == .end && loop.isDoubtful
+        let (index, lastWork) = (episode.facts.watch, episode.facts.lastWork)
+        let isCutOff = phase == .abandoned || phase == .end && loop.isDoubtful(at: lastWork)
         if isCutOff { withheld.forget(id) }
-        let isKept = !isCutOff && withheld.add(record, of: loop, watch: episode.facts.watch, for: core)
+        let isKept = !isCutOff && withheld.add(record, of: loop, watch: index, for: core, lastWork: lastWork)
         guard !isKept, phase != .begin else { return }
         write { core.settle(id) }
         // It counts only if the loop is confirmed, as the stall does.
         if loop.isConfirmed {
-            registry.countDismissed(at: episode.facts.watch)
+            registry.countDismissed(at: index)
         } else {
-            registry.countDropped(at: episode.facts.watch)
+            registry.countDropped(at: index)
         }
     }
 

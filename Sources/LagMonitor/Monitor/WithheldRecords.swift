@@ -9,6 +9,8 @@ struct WithheldRecords {
         let record: StallRecord
         let loop: any CandidateLoop
         let core: MonitorCore
+        /// ``Episode/Facts/lastWork``
+        let lastWork: UInt64
         /// The watch's index in the registry.
         let watch: Int
     }
@@ -22,12 +24,19 @@ struct WithheldRecords {
     static let capacity = 16
 
     /// A stall's end replaces its beginning.
+    /// - Parameter lastWork: ``Episode/Facts/lastWork``; 0: before all doubts.
     /// - Returns: whether there was space.
     @discardableResult
-    mutating func add(_ record: StallRecord, of loop: any CandidateLoop, watch: Int, for core: MonitorCore) -> Bool {
+    mutating func add(
+        _ record: StallRecord,
+        of loop: any CandidateLoop,
+        watch: Int,
+        for core: MonitorCore,
+        lastWork: UInt64 = 0
+    ) -> Bool {
         forget(record.id)
         guard entries.count(where: { $0.watch == watch }) < Self.capacity else { return false }
-        entries.append(Entry(record: record, loop: loop, core: core, watch: watch))
+        entries.append(Entry(record: record, loop: loop, core: core, lastWork: lastWork, watch: watch))
         return true
     }
 
@@ -36,7 +45,7 @@ struct WithheldRecords {
         guard !entries.isEmpty else { return [] }
         var confirmed: [Entry] = []
         entries.removeAll { entry in
-            guard entry.loop.isConfirmed, !entry.loop.isDoubtful else { return false }
+            guard entry.loop.isConfirmed, !entry.loop.isDoubtful(at: entry.lastWork) else { return false }
             confirmed.append(entry)
             return true
         }

@@ -22,9 +22,10 @@ extension MonitorTests {
 
             var isConfirmed: Bool { confirmed.load(ordering: .acquiring) }
             func confirm() { confirmed.store(true, ordering: .releasing) }
-            private let doubtful = Atomic(false)
-            var isDoubtful: Bool { doubtful.load(ordering: .acquiring) }
-            func doubt(_ isDoubtful: Bool) { doubtful.store(isDoubtful, ordering: .releasing) }
+            private let doubtfulSince = Atomic(UInt64.max)
+            func isDoubtful(at time: UInt64) -> Bool { time >= doubtfulSince.load(ordering: .acquiring) }
+            /// Its work since then is in doubt; nil: none is.
+            func doubt(since begin: UInt64?) { doubtfulSince.store(begin ?? .max, ordering: .releasing) }
         }
 
         /// Returns once the watchdog and the reporter have processed what happened before the call, whether it was reported or
@@ -102,17 +103,29 @@ extension MonitorTests {
 
         @Test func `a stall of a confirmed loop in doubt is reported once the doubt is cleared`() throws {
             try stalled { watched, candidate in
-                candidate.doubt(true)
+                candidate.doubt(since: 0)
                 candidate.confirm()
                 watched.monitor.reportConfirmed()
                 // A stall that ends while the loop is in doubt is dismissed.
                 watched.stall(milliseconds: 500)
                 #expect(eventually { watched.monitor.statistics.dismissed == 1 }, "\(watched.monitor.statistics)")
                 #expect(watched.sink.lines.isEmpty, "\(watched.sink.lines)")
-                candidate.doubt(false)
+                candidate.doubt(since: nil)
                 watched.monitor.reportConfirmed()
                 #expect(eventually { watched.monitor.statistics.reported == 1 }, "\(watched.monitor.statistics)")
                 #expect(watched.sink.records.map(\.phase) == ["end"], "\(watched.sink.lines)")
+            }
+        }
+
+        @Test func `a stall is reported although its loop is at later work in doubt by then`() throws {
+            try stalled { watched, candidate in
+                candidate.confirm()
+                watched.monitor.reportConfirmed()
+                #expect(eventually { watched.sink.records.count == 1 })
+                candidate.doubt(since: MonotonicTime.now.nanoseconds + 3_600_000_000_000)
+                watched.stall(milliseconds: 150)
+                #expect(eventually { watched.sink.records.map(\.phase) == ["end", "end"] }, "\(watched.monitor.statistics)")
+                #expect(watched.monitor.statistics.dismissed == 0, "\(watched.monitor.statistics)")
             }
         }
 
@@ -124,7 +137,7 @@ extension MonitorTests {
                 let end = DispatchSemaphore(value: 0)
                 let injected = Injected(on: watched.thread) { blockForTheTest(until: end) }
                 #expect(eventually { watched.sink.records.map(\.phase) == ["end", "begin"] })
-                candidate.doubt(true)
+                candidate.doubt(since: 0)
                 end.signal()
                 #expect(eventually { injected.isOver })
                 #expect(eventually { watched.sink.records.map(\.phase) == ["end", "begin", "end"] })
