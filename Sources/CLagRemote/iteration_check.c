@@ -68,6 +68,8 @@ static uint32_t clr_trace_until_wait(clr_iteration_check *check) {
     // If it is a thread of another process, the exit of this thread releases it.
     if (!cll_is_thread_of(check->pid, tid)) return CLR_ITERATION_UNSEEN;
     if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0) return CLR_ITERATION_UNSEEN;
+    // From here on it stops before it continues.
+    __atomic_store_n(&check->result, CLR_ITERATION_UNSEEN, __ATOMIC_RELEASE);
     for (int stops = 0; stops < MAXIMUM_STOPS; stops++) {
         siginfo_t stop;
         // EINVAL: its whole process was stopped, and stays stopped.
@@ -113,7 +115,7 @@ clr_iteration_check *clr_iteration_check_begin(pid_t pid, pid_t tid, int64_t cal
     check->is_childs = clr_is_childs(tid);
     check->call = call;
     check->sp = sp;
-    check->result = CLR_ITERATION_UNSEEN;
+    check->result = CLR_ITERATION_REFUSED;
     check->begun_ns = clb_now_ns();
     sigset_t all, before;
     sigfillset(&all);

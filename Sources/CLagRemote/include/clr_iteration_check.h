@@ -16,7 +16,7 @@ enum {
     CLR_ITERATION_UNSEEN = 0,     // it did not enter its wait in this time
     CLR_ITERATION_SEEN = 1,       // it entered the loop's wait
     CLR_ITERATION_EXHAUSTED = 2,  // it makes so many system calls that it was released
-    CLR_ITERATION_REFUSED = 3,    // it cannot be traced: another tracer has it, or no permission
+    CLR_ITERATION_REFUSED = 3,    // it was not traced: another tracer has it, no permission, or the check had no processor
 };
 
 // Begins a check; NULL if no thread can be created. `pid`: the process of the thread. `call`: the system call that the loop rests in; -1: any

@@ -273,7 +273,7 @@ struct IterationDetector: Sendable {
     /// - Parameter isForProof: whether it may be stopped all the time.
     mutating func mayBeHeld(at now: UInt64, isForProof: Bool = false) -> Bool {
         guard isAtWork, let last, last.observation.canBeHeld, now >= began.likely &+ holdNanoseconds else { return false }
-        if case .blocked = last.observation.doing, !hasMoved { return false }
+        if case .blocked(let call, _, _, _, _) = last.observation.doing, call >= 0, !hasMoved { return false }
         // A known stall is checked for its end.
         let isOld = now >= began.likely &+ 8 * holdNanoseconds
         guard !isOld || isForProof || now >= heldNanoseconds &+ holdNanoseconds else { return false }

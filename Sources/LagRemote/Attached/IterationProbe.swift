@@ -14,7 +14,7 @@ struct IterationProbe: ~Copyable {
         case iteration(UInt64?)
         /// It makes so many system calls that it was released before it passed its wait.
         case tooManyCalls
-        /// It could not be stopped.
+        /// It was not stopped: not permitted, or there was no processor for that.
         case refused
     }
 

@@ -7,7 +7,7 @@ struct ThreadObservation: Sendable, Equatable {
     enum Doing: Sendable, Equatable {
         /// On a processor, or ready for one; in its own code or in a system call (indistinguishable).
         case running
-        /// Asleep in a system call (-1: not in a call, by a page fault), with the stack as it was on entry.
+        /// Asleep in a system call (-1: not in a call, but by a page fault or a tracer's stop), with the stack as it was on entry.
         /// - epoll: the instance that the call waits on; negative: not such a wait.
         /// - isOfSeveral: whether it is a wait for several descriptors.
         case blocked(call: Int64, stackPointer: UInt64, programCounter: UInt64, epoll: Int32 = -1, isOfSeveral: Bool = false)
@@ -38,12 +38,12 @@ struct ThreadObservation: Sendable, Equatable {
         )
     }
 
-    /// Whether the thread can be stopped for a moment without noticing: it runs, or sleeps in a call that continues by itself
-    /// afterwards.
+    /// Whether the thread can be stopped for a moment without noticing: it runs, is not in a call, or sleeps in a call that continues
+    /// by itself afterwards.
     var canBeHeld: Bool {
         switch doing {
         case .running: true
-        case .blocked(let call, _, _, _, _): clr_resumes_after_stop(call) != 0
+        case .blocked(let call, _, _, _, _): call < 0 || clr_resumes_after_stop(call) != 0
         }
     }
 }

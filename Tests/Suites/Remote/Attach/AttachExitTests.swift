@@ -14,13 +14,18 @@ internal import Testing
 
     @Test(.enabled(if: knowsExits, "needs Linux 6.15"), arguments: ["exit", "close", "end"])
     func `what a process does between its last wait and its regular end is not reported`(handler: String) throws {
-        let process = try AttachedProcess(handler)
-        defer { process.end() }
-        process.waitUntilWatched()
-        kill(process.pid, handler == "end" ? SIGTERM : SIGUSR1)
-        #expect(eventually { process.watch.isOver })
-        let lines = withoutRunqueue(process.sink.lines)
-        #expect(lines.isEmpty && process.watch.statistics.dismissed == 1, "\(lines)")
+        // Of a stall that was not seen there is nothing to dismiss.
+        for _ in Attempts("a stall before the end, \(handler)") {
+            let process = try AttachedProcess(handler)
+            defer { process.end() }
+            process.waitUntilWatched()
+            kill(process.pid, handler == "end" ? SIGTERM : SIGUSR1)
+            #expect(eventually { process.watch.isOver })
+            let lines = withoutRunqueue(process.sink.lines)
+            #expect(lines.isEmpty, "\(lines)")
+            if process.watch.statistics.dismissed == 1 { return }
+        }
+        Issue.record("no stall was dismissed")
     }
 
     @Test func `the last stall of a loop that its program replaces is reported`() throws {

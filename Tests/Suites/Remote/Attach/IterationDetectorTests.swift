@@ -99,6 +99,13 @@ internal import Testing
         _ = finder.observe(Self.resting(at: 800, runs: 9), at: 200 * Self.ms)
         let held5 = finder.mayBeHeld(at: 200 * Self.ms)
         #expect(!held5)
+        // Stopped by a check, as it often is on a machine without free processors: it goes on after that.
+        let stopped = ThreadObservation(doing: .blocked(call: -1, stackPointer: 800, programCounter: 8), runs: 10)
+        for (time, observation) in [(210, Self.running(runs: 10)), (220, stopped), (230, stopped)] {
+            _ = finder.observe(observation, at: UInt64(time) * Self.ms)
+            let held = finder.mayBeHeld(at: UInt64(time) * Self.ms, isForProof: true)
+            #expect(held)
+        }
     }
 
     /// Attached during a wait of a handler.

@@ -112,7 +112,9 @@ private enum JavaProcess {
         @Test func `deoptimised code that returns to the interpreter has its line number`() throws {
             let process = try JavaProcess.start("given")
             var found: [[String]] = []
-            let isChanged = eventually {
+            // Each look stops every thread of the program, whose compiler has to keep up.
+            let isChanged = eventually(seconds: 120) {
+                usleep(100_000)
                 found = own(process, .passive)
                 return found.contains { $0.contains("Shop.change:35") }
             }

@@ -132,11 +132,11 @@ struct PHPProcessTests {
         let program = """
             <?php
             function work() {
-              while (true) { $number = ($number ?? 0) + 1; }
+              echo "ready\\n"; while (true) { $number = ($number ?? 0) + 1; }
             }
             function turns($depth) {
               yield $depth;
-              if ($depth == 0) { echo "ready\\n"; work(); }
+              if ($depth == 0) { work(); }
               yield from turns($depth - 1);
             }
             foreach (turns(2000) as $number);
@@ -153,10 +153,10 @@ struct PHPProcessTests {
         let program = """
             <?php
             function work() {
-              while (true) { $number = ($number ?? 0) + 1; }
+              echo "ready\\n"; while (true) { $number = ($number ?? 0) + 1; }
             }
             function down($depth) {
-              if ($depth == 0) { echo "ready\n"; work(); }
+              if ($depth == 0) { work(); }
               down($depth - 1);
             }
             down(20000);

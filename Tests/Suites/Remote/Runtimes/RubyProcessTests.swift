@@ -58,9 +58,9 @@ struct RubyProcessTests {
               run.call("import time\\ndef work():\\n  time.sleep(600)\\nwork()\\n")
             end
 
-            puts "ready"
-            $stdout.flush
-            gets
+            $stdout.sync = true
+
+            puts "ready"; gets
             library = Fiddle.dlopen("\(Self.otherLanguage)")
             Fiddle::Function.new(library["Py_InitializeEx"], [Fiddle::TYPE_INT], Fiddle::TYPE_VOID).call(0)
             script(library)
