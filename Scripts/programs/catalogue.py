@@ -25,3 +25,23 @@ ATTACHED = ("redis", "node", "tornado", "mosquitto", "memcached", "java-nio", "m
 
 NAMES = {kind.name: (kind, "run") for kind in KINDS}
 NAMES.update({f"{kind.name}-attach": (kind, "attach") for kind in KINDS if kind.name in ATTACHED})
+
+# What QUICK=1 runs if no programs are named, within ten minutes: at least one for each way in which a loop waits, moves, is stalled or is watched, and for
+# each kind of pool.
+QUICK = (
+    # Loops of one thread: in C, as a module's or a script's host, and as asyncio, libuv, SwiftNIO and greenlets run them.
+    "redis", "nginx", "haproxy", "lighttpd", "mojolicious", "prosody", "node", "swiftnio", "asyncio", "tornado", "uvicorn-uvloop", "gevent",
+    # Blocked by a file that is read again, of another user (squid), with loops that wait for each other (named).
+    "mosquitto", "dnsmasq", "squid", "unbound", "named",
+    # Blocked by the preloaded library: loops of several threads, of several processes, datagrams, a Unix socket, a wait deeper than its handlers.
+    "memcached", "nsd", "snmpd", "bird", "nim",
+    # Two waits by turns, a parent that wakes by itself, a stack that moves.
+    "gunicorn-sync", "uvicorn-workers", "java-nio",
+    # Pools and schedulers.
+    "mariadb", "postgresql", "postgresql-setpriv", "apache-prefork", "apache-event", "php-fpm", "gunicorn-gthread", "celery-prefork", "puma", "java-pool",
+    "erlang", "go-static", "apache-prefork-100", "postgresql-100",
+    # On a display or terminal: round trips deep in the stack before the loop runs, loops within loops.
+    "gtk3", "qt5", "qt5-no-glib", "chromium", "vim", "emacs", "bash", "tmux",
+    # From outside: a loop of one thread, loops of several threads, a pool.
+    "redis-attach", "memcached-attach", "mariadb-attach",
+)

@@ -1,4 +1,4 @@
-"""Runs many unmodified programs under lagmond; for Scripts/programs/run: main.py LAGMOND [PROGRAM…].
+"""Runs many unmodified programs under lagmond; for Scripts/programs/run: main.py LAGMOND [all|PROGRAM…].
 
 Prints one line per program on stdout, details on stderr, and at the end two lines with the sums: of the programs that were examined during the
 monitor's development (known), and of all others (unseen). Only the second shows what to expect for a program that is not in the list."""
@@ -36,6 +36,13 @@ def check_names(names):
     return names
 
 
+def selection(words):
+    """The programs of a run, and the word for them in its heading."""
+    if words and words != ["all"]:
+        return "named", check_names(words)
+    return ("quick", list(catalogue.QUICK)) if QUICK and not words else ("all", list(catalogue.NAMES))
+
+
 def summary(title, results, left_out):
     """Prints the line with the sums of a set of programs."""
     stalls, found = sum(result.stalls for result in results), sum(result.found for result in results)
@@ -47,14 +54,14 @@ def summary(title, results, left_out):
     )
 
 
-def heading(lagmond):
+def heading(lagmond, chosen):
     """What identifies a run: table.py writes it above the tables."""
     folder = pathlib.Path(__file__).parent
     git = subprocess.run(["git", "-C", folder, "describe", "--always", "--dirty"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     version = subprocess.run([lagmond, "--version"], stdout=subprocess.PIPE, text=True).stdout.split()
     return (
         f"programs begun={time.strftime('%Y-%m-%dT%H:%MZ', time.gmtime())} commit={git.stdout.strip() or 'unknown'} version={version[-1]} "
-        f"form={'quick' if QUICK else 'full'} idle_s={IDLE_SECONDS:g} load_s={LOAD_SECONDS:g}"
+        f"form={'quick' if QUICK else 'full'} selection={chosen} idle_s={IDLE_SECONDS:g} load_s={LOAD_SECONDS:g}"
     )
 
 
@@ -111,14 +118,17 @@ class Run:
 
 def main():
     lagmond = pathlib.Path(sys.argv[1]).resolve()
-    names = check_names(sys.argv[2:]) or list(catalogue.NAMES)
+    chosen, names = selection(sys.argv[2:])
     signal.signal(signal.SIGTERM, lambda *_: STOPPING.set())
     folder = pathlib.Path(tempfile.mkdtemp(prefix="lagmonitor-programs."))
     folder.chmod(0o755)
     run = None
     install({catalogue.NAMES[name][0] for name in names})
     try:
-        print(heading(lagmond), flush=True)
+        print(heading(lagmond, chosen), flush=True)
+        if chosen == "quick":
+            others = [name for name in catalogue.NAMES if name not in names]
+            print(f"programs not in this selection: {len(others)} (PROGRAMS=all runs them): {' '.join(others)}", flush=True)
         run = Run(names, folder, private_copy(lagmond, folder))
         run.all()
     finally:

@@ -1,6 +1,6 @@
 """Writes the tables of docs/programs.md, and their sums in README.md, from the output of one whole run of Scripts/programs/run:
 
-    make -s programs >programs.out
+    PROGRAMS=all make -s programs >programs.out        # or with QUICK=1
     PYTHONPATH=Scripts/wrap python3 Scripts/programs/table.py programs.out
 
 All lines are of one run; a program without a line is listed as such. Output from before 2026-12 does not begin with what identifies the run, and needs it
@@ -30,7 +30,10 @@ class Output:
         self.rows, self.others, self.about = {}, {}, about
         for line in text.splitlines():
             if line.startswith("programs begun="):
-                self.about = self.heading(fields_of(line))
+                fields = fields_of(line)
+                if fields.get("selection", "all") != "all":
+                    sys.exit("table: the output is not of a whole run: use PROGRAMS=all")
+                self.about = self.heading(fields)
             elif found := re.match(r"program (\S+) (?:((?:left out|failed): .*)|(loops=.*))", line):
                 name, other, fields = found.groups()
                 if name not in catalogue.NAMES:
