@@ -3,7 +3,7 @@ import contextlib
 import socket
 import struct
 
-from harness import Failure
+from harness import receive_until
 from pools import ApachePrefork, PostgreSQL, PostgreSQLOfOtherUser
 
 CHILDREN = 100
@@ -32,13 +32,8 @@ class PostgreSQLHundred(PostgreSQL):
     def log_in(self, connection):
         words = b"user\0postgres\0database\0postgres\0\0"
         connection.sendall(struct.pack("!II", len(words) + 8, 3 << 16) + words)
-        answer = b""
         # ReadyForQuery, idle
-        while not answer.endswith(b"Z\0\0\0\5I"):
-            received = connection.recv(4096)
-            if not received:
-                raise Failure(f"postgres refuses a client: {answer}")
-            answer += received
+        receive_until(connection, b"Z\0\0\0\5I")
 
 
 class PostgreSQLHundredOfOtherUser(PostgreSQLHundred, PostgreSQLOfOtherUser):

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 
-from harness import Failure
+from harness import receive_until
 from program import APPS, HTTPProgram, HandlersOfOurs, Program, in_background
 from stalls import CHILD_CALL, Miss, Stall, blocking_stalls
 
@@ -152,13 +152,7 @@ class Tarantool(Program):
     def evaluate(self, text):
         with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection:
             connection.sendall(text.encode() + b"\n")
-            answer = b""
-            while not answer.endswith(b"...\n"):
-                received = connection.recv(4096)
-                if not received:
-                    raise Failure(f"tarantool closed the connection: {answer}")
-                answer += received
-            return answer.decode()
+            return receive_until(connection, b"...\n").decode()
 
     def converse(self, session):
         return "".join(self.evaluate(f"return {number} + 1") for number in range(10))

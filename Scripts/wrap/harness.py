@@ -42,6 +42,17 @@ def wait_until(what, condition, seconds=10.0):
     raise Failure(f"{what}: timed out after {seconds:g} s")
 
 
+def receive_until(connection, ending):
+    """What arrives up to `ending`, which must end what the other side sends at once."""
+    answer = b""
+    while not answer.endswith(ending):
+        received = connection.recv(4096)
+        if not received:
+            raise Failure(f"the server closed the connection after {answer}")
+        answer += received
+    return answer
+
+
 def descendants(pid):
     """The running descendants of the process."""
     found = []
