@@ -131,3 +131,133 @@ public struct StallRecord: Sendable, Equatable {
         self.threadID = threadID
     }
 }
+
+// The fields of the properties above, for ``FieldTable``.
+extension StallRecord {
+    static let fields: [FieldDefinition] = beginning + times + place + running + stack + counters
+
+    private static let beginning: [FieldDefinition] = [
+        .field(.time, "time", .time(\.startRealtimeNanoseconds), required: .all, keep: .always, in: [])
+            .andNotice { .time($0.time.realtimeNanoseconds) }
+            .means("When the stall began; for other events: when the line was created."),
+        .field(.id, "id", .id(\.id), required: .stall, keep: .always)
+            .means("The stall's id: a UUID of version 7, derived from its start. The lines of one stall share it."),
+        .field(.phase, "phase", .oneOf(\.phase), required: .stall, keep: .always)
+            .means("begin: it is in progress. end: it is over. abandoned: the process died or stopped during it."),
+        .field(.severity, "severity", .oneOf(\.severity), required: .aboutStalls, keep: .always, in: .metadata)
+            .andNotice { $0.loss == nil ? .text(StallRecord.Severity.warning.rawValue) : nil }
+            .means("A severity of syslog (RFC 5424)."),
+        .field(.message, "message", .text(\.message), required: .aboutStalls, cap: .message, keep: .always, in: [])
+            .andNotice { $0.loss == nil ? .text($0.message) : nil }
+            .means("One human-readable line."),
+        .field(.kind, "kind", .oneOf(\.kind), required: .stall, keep: .essential)
+            .means("The rule that found it; of several, the one whose times the record has."),
+        .field(.foundBy, "found_by", .kinds(\.foundBy))
+            .means("Every rule that found it."),
+        .field(.fingerprint, "fingerprint", .fingerprint, required: [.stall, .recurring], cap: .hash, keep: .always)
+            .means("Groups stalls by what was called: the same for one cause on all hosts and in all builds."),
+        .field(.stackHash, "stack_hash", .text(\.stackHash, as: .stackHash), required: .stall, cap: .hash)
+            .means("Hash of the exact stack, by build-id and offset."),
+    ]
+
+    private static let times: [FieldDefinition] = [
+        .field(.duration, "duration_ms", .milliseconds(\.durationNanoseconds), required: .stall, keep: .always)
+            .means("begin: so far. end: in all. abandoned: at least."),
+        .field(.excluded, "excluded_ms", .milliseconds(\.excludedNanoseconds))
+            .means("Time between start and end in which the process could not run; not in duration_ms."),
+        .field(.threshold, "threshold_ms", .milliseconds(\.thresholdNanoseconds), required: .stall, keep: .essential)
+            .means("The duration from which this counts as a stall."),
+    ]
+
+    private static let place: [FieldDefinition] = [
+        .field(.threadID, "thread_id", .taskID(\.threadID), required: .stall, keep: .always, in: .metadata)
+            .means("The kernel's id of the stalled thread."),
+        .field(.threadName, "thread_name", .text(\.threadName), required: .stall, cap: .name, keep: .always, in: .metadata)
+            .means("The stalled thread's name."),
+        .field(.loop, "loop", .text(\.loop), required: .stall, cap: .name, keep: .essential)
+            .means("The loop's name."),
+        .field(.activity, "activity", .text(\.activity))
+            .means("What the loop was doing, such as before_sources."),
+        .field(.mode, "mode", .text(\.mode))
+            .means("The mode in which the loop ran."),
+    ]
+
+    private static let running: [FieldDefinition] = [
+        .field(.traceID, "trace_id", .text(\.traceID, as: .traceID), cap: .fixed, keep: .essential, in: .metadata)
+            .means("W3C's trace id of the context that was running."),
+        .field(.spanID, "span_id", .text(\.spanID, as: .stackHash), cap: .fixed, keep: .essential, in: .metadata)
+            .means("W3C's span id of the context that was running."),
+        .field(.request, "request", .request(\.request), cap: .name, keep: .essential, in: .metadata).means(
+            """
+            The program's context of the stalled thread (withStallContext, OpenTelemetry's thread context); absent if it is not \
+            certain.
+            """
+        ),
+        .field(.requestsOpen, "requests_open", .requests(\.requestsOpen), cap: .name, in: []).means(
+            """
+            Other contexts, at most eight: those that the thread ran for a part of the stall (running), and those that were open \
+            on its loop or pool when the stall was recognised.
+            """
+        ),
+        .field(.task, "task", .task(\.task), cap: .name, keep: .essential, in: .metadata)
+            .means("The task that ran on the stalled thread: Swift's, or asyncio's of CPython."),
+        .field(.state, "state", .attributes(\.state), cap: .name, in: .metadata).means(
+            """
+            What the program added when the stall was recognised (onStallBegin), or published about its thread's work without a \
+            name.
+            """
+        ),
+    ]
+
+    private static let stack: [FieldDefinition] = [
+        .field(.cause, "cause", .oneOf(\.cause), required: .stall, keep: .always)
+            .means("Why the thread made no progress."),
+        .field(.incident, "incident", .id(\.incident), in: .metadata)
+            .means("Shared by the stalls that one thread or one lock causes at the same time: the id of the first of them."),
+        .field(.capture, "capture", .oneOf(\.capture), required: .stall, keep: .essential)
+            .means("How the stack was captured; none: no stack."),
+        .field(.captureError, "capture_error", .text(\.captureError), cap: .reason)
+            .means("Why there is no stack, or why a better capture method failed."),
+        .field(.framePointerRecovered, "frame_pointer_recovered", .flag(\.framePointerRecovered), in: .fields).means(
+            """
+            The stack was unwound with a frame pointer that was found by a search, or by frame pointers through code without \
+            unwind tables, such as JIT-compiled code.
+            """
+        ),
+        .field(.unwindEnd, "unwind_end", .text(\.unwindEnd), in: .fields)
+            .means("Why the stack does not reach the thread's first frame."),
+        .field(.samples, "samples", .count(\.samples), required: .stall, keep: .essential)
+            .means("How often the stack was sampled."),
+        .field(.samplesMatched, "samples_matched", .count(\.samplesMatched), required: .stall, keep: .essential)
+            .means("How often the sampled stack was this one."),
+        .field(.samplesShare, "samples_share", .share(\.samplesShare), in: .fields)
+            .means("The share of the stall's time that this stack covers."),
+        .field(.workers, "workers", .workers(\.workers), in: [])
+            .means("Those threads, by what they were last found doing; the first group is the one of the record's own stack."),
+        .field(.culprit, "culprit", .text(\.culprit), cap: .symbol, keep: .essential)
+            .andNotice { $0.culprit.map(FieldValue.text) }
+            .means("The function to blame."),
+        .field(.culpritConfidence, "culprit_confidence", .share(\.culpritConfidence), keep: .essential)
+            .means("How certain that is."),
+    ]
+
+    private static let counters: [FieldDefinition] = [
+        .field(.sequence, "seq", .count(\.sequence), required: .stall, keep: .essential)
+            .means("Counts the lines about stalls: a gap is a loss."),
+        .field(.droppedTotal, "dropped_total", .droppedTotal, required: [.stall, .dropped], keep: .essential, in: .fields)
+            .means("Lines lost so far in this process."),
+        .field(
+            .suppressedTotal,
+            "suppressed_total",
+            .suppressedTotal,
+            required: [.stall, .suppressed],
+            keep: .essential,
+            in: .fields
+        )
+        .means("Stalls held back by a limit so far in this process."),
+        .field(.late, "late", .flag(\.isLate), in: .fields)
+            .means("Only when true: the line was kept on disk while its destination did not accept it, and sent afterwards."),
+        .field(.frames, "frames", .frames(\.frames), required: .stall, keep: .always, in: .metadata)
+            .means("The stack, leaf first."),
+    ]
+}

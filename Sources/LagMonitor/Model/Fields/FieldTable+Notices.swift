@@ -1,5 +1,18 @@
-// Fields that only notices have.
+// What kind of line it is, and the fields that only notices have.
 extension FieldTable {
+    static let kind: [FieldDefinition] = [
+        .field(.schema, "schema", .constant(.schema, StallRecord.schema), required: .all, cap: .fixed, keep: .always, in: [])
+            .means("Name and version of this schema."),
+        .field(.event, "event", .stall(.event) { _ in .text("stall") }, required: .all, keep: .always, in: .metadata)
+            .andNotice { .text($0.event.rawValue) }
+            .means(
+                """
+                stall: a stall. dropped: lines were lost. suppressed: lines were held back by a limit. recurring: a stall \
+                recurs. Events that are not named here have the members that every line has.
+                """
+            ),
+    ]
+
     static let notices: [FieldDefinition] = [
         .field(.dropped, "dropped", .notice(count: \.loss?.count), required: .dropped, keep: .always, in: .fields)
             .means("dropped: how many lines were lost since the last such line."),

@@ -1,5 +1,20 @@
-// Where the process runs, the operator's labels, and which loop it is.
+// What the process is, where it runs, and the operator's labels: the fields of ``ProcessContext``.
 extension FieldTable {
+    static let process: [FieldDefinition] = [
+        .field(.bootID, "boot_id", .context(text: \.bootID, as: .bootID), required: .all, cap: .fixed, in: .fields)
+            .means("The kernel's boot id; mono_us values compare only within one boot. Zeros: not known."),
+        .field(.pid, "pid", .context(.taskID) { .int32($0.pid) }, required: .all, keep: .always, in: [])
+            .means("The process."),
+        .field(.processName, "process_name", .context(text: \.processName), required: .all, cap: .name, keep: .always, in: [])
+            .means("The base name of the executable file."),
+        .field(.hostName, "host_name", .context(text: \.hostName), required: .all, cap: .host, keep: .always, in: [])
+            .means("The machine's name."),
+        .field(.serviceName, "service_name", .context(text: \.serviceName), cap: .name, in: [])
+            .means("OpenTelemetry's service.name."),
+        .field(.serviceVersion, "service_version", .context(text: \.serviceVersion), in: [])
+            .means("OpenTelemetry's service.version."),
+    ]
+
     package static let surroundings: [FieldDefinition] = [
         .field(.podNamespace, "k8s_namespace_name", .context(text: \.resource.namespaceName), cap: .name, in: [])
             .resource("k8s.namespace.name").means("OpenTelemetry's k8s.namespace.name: the pod's."),
@@ -13,14 +28,5 @@ extension FieldTable {
             .resource("container.id").means("OpenTelemetry's container.id."),
         .field(.labels, "labels", .context(.labels) { $0.labels.isEmpty ? nil : .labels($0.labels) }, keep: .essential, in: [])
             .means("The operator's own names and values (the setting labels)."),
-    ]
-
-    static let loop: [FieldDefinition] = [
-        .field(.loop, "loop", .text(\.loop), required: .stall, cap: .name, keep: .essential)
-            .means("The loop's name."),
-        .field(.activity, "activity", .text(\.activity))
-            .means("What the loop was doing, such as before_sources."),
-        .field(.mode, "mode", .text(\.mode))
-            .means("The mode in which the loop ran."),
     ]
 }
