@@ -80,30 +80,39 @@ struct PythonFlow {
     private func loop(_ begin: Int, _ end: Int, within steps: inout Int) -> [Bool]? {
         var leads = [Bool](repeating: false, count: instructions.count)
         leads[end] = true
+        let isComplete = sweep(instructions.indices.reversed(), within: &steps) { number in
+            func leadsOn(_ next: Int?) -> Bool { next.map { $0 != begin && leads[$0] } == true }
+            let (next, target) = successors(number)
+            guard !leads[number], !instructions[number].isHandled, leadsOn(next) || leadsOn(target) else { return false }
+            leads[number] = true
+            return true
+        }
+        guard isComplete else { return nil }
+        var found = [Bool](repeating: false, count: instructions.count)
+        found[begin] = leads[begin]
+        let isFound = sweep(instructions.indices, within: &steps) { number in
+            func isNew(_ next: Int?) -> Bool {
+                guard let next, leads[next], !found[next] else { return false }
+                found[next] = true
+                return true
+            }
+            guard found[number], number != end else { return false }
+            let (next, target) = successors(number)
+            let isNewNext = isNew(next)
+            return isNew(target) || isNewNext
+        }
+        return isFound ? found : nil
+    }
+
+    /// Visits all instructions in that order, until `mark` has marked nothing more; false: too few steps.
+    private func sweep(_ order: some Sequence<Int>, within steps: inout Int, _ mark: (Int) -> Bool) -> Bool {
         var isChanged = true
         while isChanged {
-            guard take(&steps) else { return nil }
+            guard take(&steps) else { return false }
             isChanged = false
-            for number in instructions.indices.reversed() where !leads[number] && !instructions[number].isHandled {
-                let (next, target) = successors(number)
-                guard next.map({ $0 != begin && leads[$0] }) == true || target.map({ $0 != begin && leads[$0] }) == true else {
-                    continue
-                }
-                (leads[number], isChanged) = (true, true)
-            }
+            for number in order where mark(number) { isChanged = true }
         }
-        var found = [Bool](repeating: false, count: instructions.count)
-        (found[begin], isChanged) = (leads[begin], true)
-        while isChanged {
-            guard take(&steps) else { return nil }
-            isChanged = false
-            for number in instructions.indices where found[number] && number != end {
-                let (next, target) = successors(number)
-                if let next, leads[next], !found[next] { (found[next], isChanged) = (true, true) }
-                if let target, leads[target], !found[target] { (found[target], isChanged) = (true, true) }
-            }
-        }
-        return found
+        return true
     }
 
     private func successors(_ number: Int) -> (next: Int?, target: Int?) {
