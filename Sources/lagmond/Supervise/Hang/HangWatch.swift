@@ -26,12 +26,9 @@ final class HangWatch: @unchecked Sendable {
     private let isOver = Atomic(false)
     private var meters: [Key: HangMeter] = [:]
     private var users = TableUsers()
-    private var usersListedAt: MonotonicTime?
     private var refusalLinesLeft = 8
 
     private static let lineWait: Duration = .seconds(2)
-    /// A list of the command's processes takes 10 µs per process of the machine.
-    private static let listInterval: Duration = .seconds(1)
 
     /// - Parameters:
     ///   - isMapped: whether a process has the shared loop table. Any thread.
@@ -70,7 +67,6 @@ final class HangWatch: @unchecked Sendable {
 
     private func checkLoops(_ policy: CommandPolicy, _ interval: Duration) {
         var present: Set<Key> = []
-        var isSuspect = false
         for process in processes() {
             for loop in process.loops {
                 let key = Key(pid: process.pid, startTicks: process.startTicks, loop: ObjectIdentifier(loop))
@@ -85,21 +81,10 @@ final class HangWatch: @unchecked Sendable {
                     }
                 }
                 meters[key] = meter
-                isSuspect = isSuspect || loop is RemoteLoop && meter.hung > .zero
+                if loop is RemoteLoop, meter.hung > .zero { users.lookIfDue(below: lifecycle.status.pid) }
             }
         }
         meters = meters.filter { present.contains($0.key) }
-        let now = MonotonicTime.now
-        if isSuspect, Self.isListDue(listedAt: usersListedAt, at: now) {
-            usersListedAt = now
-            users.look(below: lifecycle.status.pid)
-        }
-    }
-
-    /// Whether the users of the command's processes are listed again, which must be known if an action follows: those of the
-    /// moment at which a loop seems to hang, and of those after it. A busy loop often has pending work for a moment.
-    static func isListDue(listedAt: MonotonicTime?, at now: MonotonicTime) -> Bool {
-        listedAt.map { now - $0 >= listInterval } ?? true
     }
 
     private func act(_ action: CommandPolicy.OnHang, _ process: WatchedProcess, _ loop: any ForeignLoop, _ meter: HangMeter) {

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import LagMonitor
 internal import LagRemote
 
 /// Checks whether a process that may not signal another one could have written the evidence that triggers an action on that one.
@@ -20,6 +21,20 @@ struct TableUsers {
     private var seen: Set<Member> = []
     private var root: pid_t = 0
     private static let maximumSeen = 4096
+    private var listedAt: MonotonicTime?
+    /// A list of the command's processes takes 10 µs per process of the machine.
+    private static let listInterval: Duration = .seconds(1)
+
+    /// Call it while a loop seems to hang: if an action follows, the users at the moment at which that began must be known, and
+    /// those after it. (A busy loop often has pending work for a moment.)
+    /// - Returns: whether it was time.
+    @discardableResult
+    mutating func lookIfDue(below root: pid_t, at now: MonotonicTime = .now) -> Bool {
+        if let listedAt, now - listedAt < Self.listInterval { return false }
+        listedAt = now
+        look(below: root)
+        return true
+    }
 
     /// Takes some 10 µs per process of the machine.
     mutating func look(below root: pid_t) {

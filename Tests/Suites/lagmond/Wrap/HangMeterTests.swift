@@ -102,14 +102,6 @@ struct HangMeterTests {
         #expect(Self.hung(readings) == .milliseconds(200))
     }
 
-    @Test func `the users of a command are listed once a second at most`() {
-        let start = MonotonicTime.now
-        #expect(
-            HangWatch.isListDue(listedAt: nil, at: start) && !HangWatch.isListDue(listedAt: start, at: start + .milliseconds(400))
-        )
-        #expect(HangWatch.isListDue(listedAt: start, at: start + .seconds(1)))
-    }
-
     @Test func `an action has to wait for a poll that finds something out`() {
         var meter = HangMeter(longestGap: .milliseconds(200))
         for time in 0...5 { meter.add(Self.reading(UInt64(time) * 100)) }

@@ -69,6 +69,13 @@ struct WatchPartsTests {
         #expect(users.stranger(to: [root]) { _ in false } == nil)
     }
 
+    @Test func `the users of a command are listed once a second at most`() {
+        let start = MonotonicTime.now
+        var users = TableUsers()
+        let isDue = [0, 999, 1000, 1000].map { users.lookIfDue(below: 0, at: start + .milliseconds($0)) }
+        #expect(isDue == [true, false, true, false])
+    }
+
     /// The pages and the actions on a hang do not depend on written lines.
     @Test func `a hang whose records are suppressed still counts as in progress`() throws {
         let counts = StallCounts(places: [])
