@@ -6,21 +6,32 @@ extension LoopExaminer {
     /// The kernel leaves this much free below the first stack, unless that has no limit (`mmap_base`, arch/x86/mm/mmap.c).
     private static let stackBytes: UInt64 = 128 << 20
 
-    /// A call in which the thread sleeps, in a stretch of work. While it is the same, the thread has not left its handler. (After
-    /// that it may sleep again in the same stretch, further out: a server that ends waits for its threads.)
-    struct HandlerCall: Equatable {
-        private let stretch: UInt64
-        private let number: Int64
-        private let stackPointer: UInt64
-        private let programCounter: UInt64
+    /// A call in which the thread sleeps, in a stretch of work, and what shows that it is in a handler. While it is the same, the
+    /// thread has not left its handler. (After that it may sleep again in the same stretch, further out: a server that ends waits
+    /// for its threads.)
+    struct ExaminedCall {
+        /// What shows it beyond doubt.
+        enum Evidence {
+            /// The calls of its language, or those on its stack.
+            case calls
+            /// A loop in its language's code.
+            case code
+        }
+
+        let call: cll_thread_syscall
+        let stretch: UInt64
         /// Of the calls of its language (``CallChain/check``), which are not on the C stack; 0: none.
         let calls: UInt64
+        /// Whether those show it, perhaps with doubt.
+        var isHandler = false
+        /// Whether the code of its language shows it; nil: not looked up.
+        var isInLoop: Bool?
+        var evidence: Evidence?
 
-        /// Nil: the stretch is not known, or those calls are not.
-        init?(_ call: cll_thread_syscall, in stretch: UInt64, calls: UInt64?) {
-            guard stretch != 0, let calls else { return nil }
-            (self.stretch, number, stackPointer, programCounter) = (stretch, Int64(call.number), call.sp, call.pc)
-            self.calls = calls
+        /// Whether it is the same call. Those of its language are compared only if they are given.
+        func isSame(_ other: cll_thread_syscall, in stretch: UInt64, calls: UInt64? = nil) -> Bool {
+            stretch == self.stretch && calls ?? self.calls == self.calls
+                && (other.number, other.sp, other.pc) == (call.number, call.sp, call.pc)
         }
     }
 
@@ -30,14 +41,20 @@ extension LoopExaminer {
         fileprivate var doing: QuietRule.Doing
         /// It waits for an object of loops, and its assumed loop may have been a start: its place decides nothing.
         fileprivate var mayBeOutside = false
-        /// The calls on its stack, or those of its language, have shown that it is in a handler; nil: not known now.
-        fileprivate(set) var isShownInHandler: Bool? = false
+        /// What has shown that it is in a handler; for proofs.
+        fileprivate var evidence: ExaminedCall.Evidence?
+        /// False: that cannot be read now.
+        fileprivate(set) var isKnown = true
+        /// How often the thread has slept, if only its language's code has shown it.
+        fileprivate(set) var sleeps: UInt64?
+        /// What was found out about the call; nil: nothing. Not for proofs.
+        fileprivate(set) var examined: ExaminedCall?
 
         var withoutClient: QuietRule.Doing { mayBeOutside ? .waitingElsewhere : doing }
 
         /// A finished start leaves no such client behind.
         var withClient: QuietRule.Doing {
-            isShownInHandler == true && doing == .waiting(isFurtherOut: true) ? .waiting(isFurtherOut: false) : doing
+            evidence != nil && doing == .waiting(isFurtherOut: true) ? .waiting(isFurtherOut: false) : doing
         }
     }
 
@@ -61,8 +78,13 @@ extension LoopExaminer {
         }
         resolve(&call, &state)
         let found = call
+        var examined: ExaminedCall?
         func isInHandler(_ state: inout State) -> Bool {
-            self.isInHandler(found, in: stretch, isServing: isServing, mayHaveClient: mayHaveClient, &state)
+            examined = examine(found, in: stretch, mayHaveClient: mayHaveClient, &state)
+            if let examined { return examined.isHandler }
+            // A thread that keeps running is where it was, or where its process reports.
+            guard state.readCalls != nil else { return false }
+            return isServing || state.examined.map { $0.isHandler && $0.stretch == stretch } == true
         }
         if clr_wait_kind(call.number) != 0, object?.isWaited(in: &call, of: process.pid) == true {
             return CallReading(doing: .waitingForAll)
@@ -74,7 +96,7 @@ extension LoopExaminer {
         let isYoungSet = isYoung && object != nil && object?.epoll == nil && isLoops(call)
         if isYoungSet, !isForProof {
             let isWithin = isInHandler(&state) && !isLoops(call, besides: object)
-            return CallReading(doing: isWithin ? .waiting(isFurtherOut: false) : .waitingElsewhere)
+            return CallReading(doing: isWithin ? .waiting(isFurtherOut: false) : .waitingElsewhere, examined: examined)
         }
         let doing: QuietRule.Doing =
             switch Int(clr_call_use(process.pid, &call)) {
@@ -94,23 +116,25 @@ extension LoopExaminer {
             case CLR_CALL_SLEEPS: object == nil && state.pause.isHandler(call.sp) ? .working : .sleeping
             default: .working
             }
-        let isShown = isForProof && doing == .waiting(isFurtherOut: true) ? isShownInHandler(call, in: stretch, &state) : false
-        return CallReading(doing: doing, mayBeOutside: isYoungSet, isShownInHandler: isShown)
+        var reading = CallReading(doing: doing, mayBeOutside: isYoungSet, examined: examined)
+        if isForProof, doing == .waiting(isFurtherOut: true) { compare(call, in: stretch, with: &state, &reading) }
+        return reading
     }
 
-    /// Nil: not known now.
-    private func isShownInHandler(_ call: cll_thread_syscall, in stretch: UInt64, _ state: inout State) -> Bool? {
-        guard let known = state.handlerCall, known == HandlerCall(call, in: stretch, calls: known.calls) else { return false }
+    /// Whether the thread still sleeps in the call that was shown to be in a handler.
+    private func compare(
+        _ call: cll_thread_syscall,
+        in stretch: UInt64,
+        with state: inout State,
+        _ reading: inout CallReading
+    ) {
+        guard let known = state.examined, known.evidence != nil, known.isSame(call, in: stretch) else { return }
         let check = checkOfCalls(&state)
-        guard isAsleep(in: call) else { return false }
-        guard let check else { return nil }
-        guard known.calls == check else { return false }
-        guard state.isShownByLoop else { return true }
+        guard isAsleep(in: call), check == nil || check == known.calls else { return }
         // A handler that waits again and again may do so on purpose: a server with as many clients as it takes.
-        guard let runs = runs() else { return nil }
-        defer { state.provedRuns = (known, runs) }
-        guard let last = state.provedRuns else { return true }
-        return last.call == known && last.runs == runs
+        if known.evidence == .code { reading.sleeps = runs() }
+        reading.isKnown = check != nil && (known.evidence == .calls || reading.sleeps != nil)
+        reading.evidence = known.evidence
     }
 
     /// 0: the thread's language has no such calls; nil: not known now.
@@ -140,28 +164,22 @@ extension LoopExaminer {
 
     /// Whether the thread is in a handler although it sleeps above the limit, by its call stack (`isHandler`): the wait itself
     /// may use more stack than all of a handler. Some 50 µs if it must be read.
-    func isHandlerByCalls(_ facts: QuietRule, in stretch: UInt64, _ isHandler: (_ events: UInt64?) -> Bool) -> Bool {
+    /// - Parameter examined: what the calls of its language have just shown.
+    func isHandlerByCalls(
+        _ facts: QuietRule,
+        _ examined: inout ExaminedCall?,
+        _ isHandler: (_ events: UInt64?) -> Bool
+    ) -> Bool {
         guard facts.isPendingElsewhere || facts.isQuietByPlace else { return false }
-        let (isShared, events, known) = state.withLock { ($0.sharedNanoseconds != nil, $0.events, $0.handlerCall) }
-        var call = cll_thread_syscall()
-        let isBlocked = cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED) && call.number >= 0
-        let check: UInt64? =
-            isBlocked
-            ? state.withLock {
-                resolve(&call, &$0)
-                return checkOfCalls(&$0)
-            } : nil
+        let (isShared, events) = state.withLock { ($0.sharedNanoseconds != nil, $0.events) }
         // While work is pending it is a stall at any place; then only an action needs it.
-        let present = isBlocked ? HandlerCall(call, in: stretch, calls: check) : nil
-        let isKnown = known != nil && known == present
-        guard facts.isQuietByPlace || !isKnown, !isShared else { return false }
+        guard facts.isQuietByPlace || examined?.evidence == nil, !isShared else { return false }
         let isFound = isHandler(events)
         // The stack is that of this call if the thread has slept in it all the time.
-        let shown = isFound && isBlocked && isAsleep(in: call) ? present : nil
-        state.withLock { state in
-            // What the calls of its language have just shown is not on the C stack.
-            if shown == nil, let present, present.calls != 0, state.handlerCall == present { return }
-            (state.handlerCall, state.isShownByLoop) = (shown, false)
+        if isFound, let call = examined?.call, isAsleep(in: call) {
+            examined?.evidence = .calls
+        } else if examined?.evidence == .calls {
+            examined?.evidence = nil
         }
         return isFound
     }
@@ -178,52 +196,55 @@ extension LoopExaminer {
         return stackPointer <= begin &+ Self.stackBytes && begin <= stackPointer &+ Self.stackBytes
     }
 
-    /// Whether a thread that sleeps in this call is in a handler, by the calls of its language; false: the C stack shows where it
-    /// is.
-    /// - Parameter stretch: the work since its loop's last wait, in which it does not return from a handler.
-    private func isInHandler(
+    /// What the calls of its language show about a thread that sleeps in this call, or has continued to another one; without such
+    /// calls, the C stack shows where it is.
+    /// - Parameters:
+    ///   - stretch: the work since its loop's last wait, in which it does not return from a handler.
+    ///   - mayHaveClient: false: its code is not looked up.
+    /// - Returns: nil: nothing, because it keeps running, or its calls cannot be read now.
+    private func examine(
         _ call: cll_thread_syscall,
         in stretch: UInt64,
-        isServing: Bool,
         mayHaveClient: Bool,
         _ state: inout State
-    ) -> Bool {
-        guard let rest = state.readCalls else { return false }
+    ) -> ExaminedCall? {
+        guard let rest = state.readCalls else { return examinedCall(call, in: stretch, calls: 0, state) }
         var call = call
         for _ in 0..<Self.mostReadings {
             let calls = state.calls.read()
             let isUnmoved = isAsleep(in: call)
             if let calls, isUnmoved {
-                let isHandler = calls.isHandler(of: rest)
-                state.handlerStretch = isHandler ? stretch : nil
-                let present = HandlerCall(call, in: stretch, calls: calls.check)
-                let isCertain = calls.isCertainlyHandler(of: rest)
-                let isByLoop = !isCertain && mayHaveClient && isInLoop(calls, of: rest, present, &state) && isAsleep(in: call)
-                let shown = isCertain || isByLoop ? present : nil
-                // It may be the C stack that has shown it, which is read again next.
-                state.isInDoubt = shown == nil && state.handlerCall != nil
-                (state.handlerCall, state.isShownByLoop) = (shown, isByLoop)
-                return isHandler
+                var found = examinedCall(call, in: stretch, calls: calls.check, state)
+                found.isHandler = calls.isHandler(of: rest)
+                if calls.isCertainlyHandler(of: rest) {
+                    found.evidence = .calls
+                } else if mayHaveClient, found.evidence == nil {
+                    lookUpCode(calls, of: rest, &found, &state)
+                }
+                return found
             }
             if isUnmoved { break }
             // It has continued meanwhile, perhaps to the next of many short waits of one handler, which counts as lasting until
             // an examination contradicts.
             guard cll_procfs_syscall(process.pid, tid, &call) == Int32(CLL_SYSCALL_BLOCKED), call.number >= 0 else { break }
         }
-        // A thread that keeps running is where it was, or where its process reports.
-        return (stretch != 0 && state.handlerStretch == stretch) || isServing
+        return nil
+    }
+
+    /// With what is known about that call.
+    private func examinedCall(_ call: cll_thread_syscall, in stretch: UInt64, calls: UInt64, _ state: State) -> ExaminedCall {
+        if let known = state.examined, known.isSame(call, in: stretch, calls: calls) { return known }
+        return ExaminedCall(call: call, stretch: stretch, calls: calls)
     }
 
     /// Whether the code of the thread's language shows it in a handler. Looked up once for each call: half a millisecond at most.
     ///
     /// Only for a wait by `select`: others need little of the C stack, which shows their handlers, and most of the loops that are
     /// not in the language's code but in a C library's wait by `poll` or epoll.
-    private func isInLoop(_ now: CallChain, of rest: CallChain, _ present: HandlerCall?, _ state: inout State) -> Bool {
-        guard let present, Int(clr_wait_kind(state.readCall.number)) == CLR_WAIT_SELECT else { return false }
-        if let known = state.loopAnswer, known.call == present { return known.isInLoop }
-        guard let isInLoop = state.calls.isInLoop(now, of: rest) else { return false }
-        state.loopAnswer = (present, isInLoop)
-        return isInLoop
+    private func lookUpCode(_ now: CallChain, of rest: CallChain, _ found: inout ExaminedCall, _ state: inout State) {
+        guard Int(clr_wait_kind(state.readCall.number)) == CLR_WAIT_SELECT else { return }
+        if found.isInLoop == nil { found.isInLoop = state.calls.isInLoop(now, of: rest) }
+        if found.isInLoop == true, isAsleep(in: found.call) { found.evidence = .code }
     }
 
     /// Whether the kernel has shown the thread in its wait, and it now sleeps deeper in the stack in another kind of call.

@@ -11,6 +11,10 @@ extension LoopExaminer {
         fileprivate let hasOneShotListeners: Bool
         /// False: it is not known now whether other threads fetch the events, or whether the thread is in a handler.
         let isKnown: Bool
+
+        var examined: ExaminedCall? { reading.examined }
+        /// ``LoopProof/sleeps``.
+        var sleeps: UInt64? { reading.sleeps }
     }
 
     /// For the parameters see ``examine(limit:at:stretch:since:isProvisional:isYoung:isServing:isHandler:sharing:others:)``.
@@ -84,7 +88,7 @@ extension LoopExaminer {
             object: state.object,
             reading: reading,
             hasOneShotListeners: mayHoldListeners && state.service.hasOneShotListeners(of: state.object?.epoll, at: now),
-            isKnown: isSharingKnown && reading.isShownInHandler != nil
+            isKnown: isSharingKnown && reading.isKnown
         )
     }
 

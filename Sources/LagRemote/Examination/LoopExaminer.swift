@@ -31,18 +31,8 @@ package final class LoopExaminer: Sendable {
         var readCalls: CallChain?
         /// The last stretch of work in which an examination found no event ready.
         var idleStretch: UInt64?
-        /// The last stretch of work in which those calls showed the thread in a handler.
-        var handlerStretch: UInt64?
-        /// Where those, or the calls on its stack, last did beyond doubt.
-        var handlerCall: HandlerCall?
-        /// Whether it was a loop in its language's code.
-        var isShownByLoop = false
-        /// What that code last showed, and for which call.
-        var loopAnswer: (call: HandlerCall, isInLoop: Bool)?
-        /// The last call that was proved to be in a handler by that code, and how often the thread had slept.
-        var provedRuns: (call: HandlerCall, runs: UInt64)?
-        /// An examination in progress has forgotten that, and may find the same again: until it ends, nothing is known.
-        var isInDoubt = false
+        /// The last call of which an examination has found out whether it is in a handler. A proof only compares with it.
+        var examined: ExaminedCall?
         var calls: CallChainReader
         var libraries: LibrarySearch
         /// The epoll instance on which the kernel has shown the thread waiting.
@@ -195,8 +185,9 @@ package final class LoopExaminer: Sendable {
             )
         }
         var facts = complete(found, isForAction: false, at: now, others).rule
-        if isHandlerByCalls(facts, in: stretch, isHandler) { facts.doing = .waiting(isFurtherOut: false) }
-        state.withLock { $0.isInDoubt = false }
+        var examined = found.examined
+        if isHandlerByCalls(facts, &examined, isHandler) { facts.doing = .waiting(isFurtherOut: false) }
+        if let examined, stretch != 0 { state.withLock { $0.examined = examined } }
         let isQuiet = !isDeclared && facts.isQuiet
         return LoopExamination(
             isQuiet: isQuiet,
@@ -227,8 +218,7 @@ package final class LoopExaminer: Sendable {
     ) -> LoopProof? {
         searchForWaiter(at: now)
         let found: Facts? =
-            tryState { (state: inout State) -> Facts? in
-                guard !state.isInDoubt else { return nil }
+            tryState { (state: inout State) -> Facts in
                 if let epoll { record(epoll, &state) }
                 return readFacts(
                     limit: limit,
@@ -240,13 +230,18 @@ package final class LoopExaminer: Sendable {
                     sharing,
                     &state
                 )
-            } ?? nil
+            }
         guard let found, found.isKnown else { return nil }
         let (facts, isKnown) = complete(found, isForAction: isForAction, at: now, others)
         guard isDeclared, !isClaimed else {
             let isWitnessed = isClaimed && facts.isProved && !facts.isByStretch && isSeen()
             let isWorkPending = facts.pending == .pending && facts.hasClientWork == true && !facts.isByStretch
-            return LoopProof(isLoop: facts.isProved, isWorkPending: isKnown ? isWorkPending : nil, isWitnessed: isWitnessed)
+            return LoopProof(
+                isLoop: facts.isProved,
+                isWorkPending: isKnown ? isWorkPending : nil,
+                isWitnessed: isWitnessed,
+                sleeps: found.sleeps
+            )
         }
         // The user declared it a loop: pending work that the kernel cannot see is assumed.
         return LoopProof(isLoop: true, isWorkPending: facts.pending == .pending || facts.pending == .unknown)

@@ -12,11 +12,14 @@ package struct LoopProof: Sendable, Equatable {
     /// Whether the kernel proves both, for a sleeping thread. If its process has other threads, the shared table may omit that
     /// they fetch.
     package var isWitnessed: Bool
+    /// How often its thread has slept, if the proof holds only until it sleeps again; nil: it holds as long as the work.
+    package var sleeps: UInt64?
 
-    package init(isLoop: Bool, isWorkPending: Bool?, isWitnessed: Bool = false) {
+    package init(isLoop: Bool, isWorkPending: Bool?, isWitnessed: Bool = false, sleeps: UInt64? = nil) {
         self.isLoop = isLoop
         self.isWorkPending = isWorkPending
         self.isWitnessed = isWitnessed
+        self.sleeps = sleeps
     }
 }
 

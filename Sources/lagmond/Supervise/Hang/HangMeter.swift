@@ -31,6 +31,8 @@ struct HangMeter: Sendable {
         var isRunnable = false
         /// Whether the kernel alone proves that work waits for its loop (``LoopProof/isWitnessed``).
         var isWitnessed = false
+        /// ``LoopProof/sleeps``.
+        var provedSleeps: UInt64?
     }
 
     /// The time between two polls of the same callback.
@@ -110,7 +112,7 @@ struct HangMeter: Sendable {
             return .unknown
         }
         // Without a processor it could not compute.
-        guard wasLoop, isLoop else { return couldRun > .zero ? .idle : .unknown }
+        guard wasLoop, isLoop, isSameProof(last, reading) else { return couldRun > .zero ? .idle : .unknown }
         if isPending(last, reading) { return .hanging }
         if couldRun > .zero, computed >= couldRun * Self.computingShare { return .hanging }
         // A thread that has not slept has computed or waited for a processor.
@@ -119,6 +121,10 @@ struct HangMeter: Sendable {
         if mayHaveRun, sleeps == 0, computed > .zero { return .computing }
         let mayHavePended = last.isWorkPending != false && reading.isWorkPending != false
         return couldRun == .zero || mayHavePended || mayHaveRun && sleeps <= Self.ownStops ? .unknown : .idle
+    }
+
+    private func isSameProof(_ last: Reading, _ reading: Reading) -> Bool {
+        last.provedSleeps == nil || reading.provedSleeps == nil || last.provedSleeps == reading.provedSleeps
     }
 
     private func isPending(_ last: Reading, _ reading: Reading) -> Bool {

@@ -154,7 +154,7 @@ extension HangMeter.Reading {
         time = .now
         let thread = loop.thread.tid
         let proof = isWorking ? loop.proof(at: time.nanoseconds) : LoopProof(isLoop: false, isWorkPending: false)
-        (isLoop, isWorkPending) = (proof?.isLoop, proof?.isWorkPending)
+        (isLoop, isWorkPending, provedSleeps) = (proof?.isLoop, proof?.isWorkPending, proof?.sleeps)
         let mayHang = isWorking && (isLoop == true || isSuspect)
         stopsBefore = clr_stops(thread)
         let status: (isHeld: Bool, isRunnable: Bool, isAlone: Bool, sleeps: UInt64?) =

@@ -36,15 +36,4 @@ struct WaitArgumentTests {
         #expect(!isRing)
         #expect(try probe.answer() == 0)
     }
-
-    /// An examination that reads the calls of a thread again has forgotten what they showed.
-    @Test func `while an examination is in doubt, nothing is proved`() throws {
-        let probe = try ObjectProbe("level")
-        let examiner = probe.makeExaminer()
-        examiner.record(epoll: probe.number)
-        examiner.state.withLock { $0.isInDoubt = true }
-        #expect(examiner.proof(limit: .max, at: 1) == nil)
-        _ = examiner.examine(limit: .max, at: 2)
-        #expect(examiner.proof(limit: .max, at: 3) != nil)
-    }
 }

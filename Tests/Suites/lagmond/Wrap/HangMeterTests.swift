@@ -68,6 +68,24 @@ struct HangMeterTests {
         #expect(hung(3...7, true, computed: 95) == .seconds(1))
     }
 
+    /// A server with as many clients as it takes may wait again and again on purpose.
+    @Test func `a proof that holds while the thread sleeps on restarts the count when it has slept again`() {
+        func hung(_ sleeps: (UInt64) -> UInt64?) -> Duration {
+            Self.hung(
+                (0...10 as ClosedRange<UInt64>).map {
+                    var reading = Self.reading($0 * 100)
+                    reading.provedSleeps = sleeps($0)
+                    return reading
+                }
+            )
+        }
+        #expect(hung { _ in 7 } == .seconds(1))
+        #expect(hung { $0 } == .zero)
+        #expect(hung { $0 < 6 ? 7 : 8 } == .milliseconds(400))
+        // Meanwhile its calls show the same.
+        #expect(hung { $0 < 6 ? 7 : nil } == .seconds(1))
+    }
+
     @Test func `a long time about which nothing is known restarts the count`() {
         func hung(_ unknown: UInt64, held: Bool = false, runnable: Bool = false) -> Duration {
             var meter = HangMeter(longestGap: .milliseconds(200))
