@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LagDiagnosis
+import TestSupport
 import Testing
 
 struct SystemCallTests {
@@ -54,16 +55,9 @@ struct SystemCallTests {
     }
 
     @Test func `the system call of a sleeping process has its name`() throws {
-        let child = Process()
-        child.executableURL = URL(fileURLWithPath: "/bin/sleep")
-        child.arguments = ["60"]
-        try child.run()
-        defer {
-            // It could have inherited other signals as ignored.
-            kill(child.processIdentifier, SIGKILL)
-            child.waitUntilExit()
-        }
-        let path = "/proc/\(child.processIdentifier)/syscall"
+        let child = try SleepingProcess()
+        defer { child.end() }
+        let path = "/proc/\(child.pid)/syscall"
         // It sleeps as soon as it has started; the limit protects against a hang.
         for _ in 0..<3000 {
             guard let line = try? String(contentsOfFile: path, encoding: .utf8) else { return }

@@ -49,15 +49,9 @@ internal import Testing
 
     /// The kernel restarts a sleep after a stop by another call.
     @Test func `a sleep remains one after a stop of its process`() throws {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sleep")
-        process.arguments = ["600"]
-        try process.run()
-        defer {
-            kill(process.processIdentifier, SIGKILL)
-            process.waitUntilExit()
-        }
-        let pid = process.processIdentifier
+        let process = try SleepingProcess()
+        defer { process.end() }
+        let pid = process.pid
         func current(_ number: ClosedRange<Int64>) -> cll_thread_syscall? {
             var call = cll_thread_syscall()
             let isFound = eventually {

@@ -1,5 +1,6 @@
 internal import CLagBeacon
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable import LagMonitor
@@ -24,30 +25,16 @@ struct UnfinishedClaimTests {
         clb_claim_state(clb_loop_table_claim(table.raw, index)) == UInt32(CLB_SLOT_FREE)
     }
 
-    /// Starts a process without the table, which runs until ``end(_:)``.
-    private func startWithoutTable() throws -> Process {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sleep")
-        process.arguments = ["600"]
-        try process.run()
-        return process
-    }
-
-    private func end(_ process: Process) {
-        kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
-    }
-
     @Test func `unpublished claims of a dead process are freed at the second check`() throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/true")
         try process.run()
         process.waitUntilExit()
-        let living = try startWithoutTable()
-        defer { end(living) }
+        let living = try SleepingProcess()
+        defer { living.end() }
         // All slots.
         let claims = try (0..<SharedLoopTable.slotCount).map {
-            try table.claimSlot(for: $0 == 0 ? living.processIdentifier : process.processIdentifier)
+            try table.claimSlot(for: $0 == 0 ? living.pid : process.processIdentifier)
         }
         #expect(table.unfinishedClaims.count == SharedLoopTable.slotCount)
         watch.freeUnfinishedClaims()
@@ -57,12 +44,12 @@ struct UnfinishedClaimTests {
     }
 
     @Test func `a slot that is claimed again in between needs two new checks`() throws {
-        let living = try startWithoutTable()
-        defer { end(living) }
-        let first = try table.claimSlot(for: living.processIdentifier)
+        let living = try SleepingProcess()
+        defer { living.end() }
+        let first = try table.claimSlot(for: living.pid)
         watch.freeUnfinishedClaims()
         table.free(first.claim, at: first.index)
-        let second = try table.claimSlot(for: living.processIdentifier)
+        let second = try table.claimSlot(for: living.pid)
         #expect(second.index == first.index && second.claim != first.claim)
         watch.freeUnfinishedClaims()
         #expect(!isFree(second.index))

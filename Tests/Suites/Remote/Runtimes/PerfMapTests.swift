@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Glibc
 internal import LagCapture
+internal import TestSupport
 internal import Testing
 
 @testable internal import LagRemote
@@ -84,12 +85,9 @@ struct PerfMapTests {
         defer { unlink(path) }
         try Data("1000 10 old\n".utf8).write(to: URL(fileURLWithPath: path))
         usleep(150_000)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sleep")
-        process.arguments = ["60"]
-        try process.run()
-        defer { process.terminate() }
-        var file = PerfMapFile(path: path, process: process.processIdentifier)
+        let process = try SleepingProcess()
+        defer { process.end() }
+        var file = PerfMapFile(path: path, process: process.pid)
         let before = file.name(of: 0x1000)
         #expect(!file.exists && before == nil)
         try Data("1000 10 new\n".utf8).write(to: URL(fileURLWithPath: path))

@@ -8,16 +8,10 @@ internal import Testing
 
 struct AttachedStatusTests {
     @Test func `the status of an attached process says why it has no loop`() throws {
-        let sleeper = Process()
-        sleeper.executableURL = URL(fileURLWithPath: "/bin/sleep")
-        sleeper.arguments = ["600"]
-        try sleeper.run()
-        defer {
-            kill(sleeper.processIdentifier, SIGKILL)
-            sleeper.waitUntilExit()
-        }
+        let sleeper = try SleepingProcess()
+        defer { sleeper.end() }
         let attached = try AttachedProcess(
-            sleeper.processIdentifier,
+            sleeper.pid,
             configuration: RemoteConfiguration(StallMonitorConfiguration()),
             sink: MemorySink(),
             lines: LineDispatcher(live: nil, target: nil)
@@ -27,7 +21,7 @@ struct AttachedStatusTests {
         #expect(eventually { attached.status.phase == "running" } && attached.status.silent.isEmpty)
         #expect(eventually { !attached.status.silent.isEmpty })
         let silent = attached.status.silent
-        #expect(silent.count == 1 && silent[0].pid == sleeper.processIdentifier && silent[0].name == "sleep")
+        #expect(silent.count == 1 && silent[0].pid == sleeper.pid && silent[0].name == "sleep")
         #expect(silent[0].reason.hasPrefix("no thread was seen to rest in epoll_wait, poll or select yet"), "\(silent)")
     }
 }
