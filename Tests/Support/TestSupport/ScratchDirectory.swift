@@ -15,7 +15,12 @@ public final class ScratchDirectory: Sendable {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
     }
 
-    deinit { try? FileManager.default.removeItem(atPath: path) }
+    deinit {
+        // A process that is just ending may still write to it.
+        for _ in 0..<100 where FileManager.default.fileExists(atPath: path) {
+            if (try? FileManager.default.removeItem(atPath: path)) == nil { usleep(10_000) }
+        }
+    }
 
     /// The path of the file or folder `name` in it.
     public func file(_ name: String) -> String { path + "/" + name }
@@ -23,6 +28,13 @@ public final class ScratchDirectory: Sendable {
     public func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
 
     public func text(_ name: String) throws -> String { try String(contentsOfFile: file(name), encoding: .utf8) }
+
+    /// The text of the file; empty without it.
+    public func read(_ name: String) -> String { (try? text(name)) ?? "" }
+
+    /// Writes the file, and creates its folder; its path.
+    @discardableResult
+    public func write(_ text: String, to name: String) throws -> String { try write(Array(text.utf8), to: name) }
 
     /// Writes the file, and creates its folder; its path.
     @discardableResult

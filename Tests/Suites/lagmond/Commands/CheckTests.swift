@@ -1,3 +1,4 @@
+internal import TestSupport
 internal import Testing
 
 @testable internal import lagmond
@@ -47,8 +48,8 @@ struct CheckTests {
             #"{"kind": "sleep", "for_ms": 200, "every_ms": 300, "count": 5}, {"kind": "lock", "for_ms": 300, "start_ms": 1600}"#
         let configuration =
             #"{"monitor": {"samples": "all", "limit_burst": 2, "limit_quiet_ms": 1000}, "workload": {"steps": [\#(steps)]}}"#
-        try TemporaryDirectory.with { directory in
-            directory.write(configuration, to: "c.json")
+        try ScratchDirectory.with { directory in
+            try directory.write(configuration, to: "c.json")
             let run = try LagmondProcess(["--config", "c.json", "--duration", "3", "--output", "lines"], in: directory)
             #expect(run.wait() == 0, "\(run.errors)")
             let lines = directory.read("lines")

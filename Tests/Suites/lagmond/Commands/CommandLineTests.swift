@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable internal import lagmond
@@ -6,8 +7,8 @@ internal import Testing
 /// What the program reports before it starts to run.
 @Suite(.serialized) struct CommandLineTests {
     @Test func `an invalid configuration file is refused with one line before anything starts`() throws {
-        try TemporaryDirectory.with { directory in
-            directory.write(#"{"workload": {"steps": [{"kind": "cpu"}, {"kind": "spin"}]}}"#, to: "c.json")
+        try ScratchDirectory.with { directory in
+            try directory.write(#"{"workload": {"steps": [{"kind": "cpu"}, {"kind": "spin"}]}}"#, to: "c.json")
             let lagmond = try LagmondProcess(["--config", "c.json", "--output", "o", "--truth", "t"], in: directory)
             #expect(lagmond.wait() == 78)
             let kinds = "cpu, sleep, read, lock, io, network, child, format, hang, starve, short, idle"
@@ -75,7 +76,7 @@ internal import Testing
     /// Opening a pipe can wait for its other end forever, and lagmond could not exit in order.
     @Test(arguments: [("--truth", Int32(73)), ("--output", 73), ("--config", 78)])
     func `a pipe without a reader is refused`(option: String, expected: Int32) throws {
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             #expect(mkfifo(directory.file("pipe"), 0o600) == 0)
             let lagmond = try LagmondProcess([option, "pipe", "--duration", "1"], in: directory)
             #expect(lagmond.wait() == expected, "\(lagmond.errors)")
@@ -131,7 +132,7 @@ internal import Testing
     }
 
     @Test func `a closed stdout is reported as an output that cannot be opened`() throws {
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             let shell = Process()
             shell.executableURL = URL(fileURLWithPath: "/bin/sh")
             shell.arguments = ["-c", "exec \"$0\" --duration 1 >&- 2>err", LagmondProcess.binary.path]

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable internal import LagReader
@@ -87,9 +88,9 @@ struct ExportTests {
     }
 
     @Test func `the pprof file contains counts, times and labels of the stalls`() throws {
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             let named = lines.replacing(#""seq":4"#, with: #""service_name":"cache","seq":4"#, maxReplacements: 3)
-            directory.write(named, to: "a")
+            try directory.write(named, to: "a")
             let lagmond = try LagmondProcess(["export", "--format", "pprof", "a"], in: directory)
             #expect(lagmond.wait() == 0)
             let input = try InputFile(directory.file("out"))

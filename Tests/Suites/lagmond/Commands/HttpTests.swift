@@ -13,8 +13,8 @@ struct HttpTests {
         port: String = "0",
         _ body: (LagmondProcess, UInt16) throws -> Void
     ) throws {
-        try TemporaryDirectory.with { directory in
-            directory.write(config, to: "config.json")
+        try ScratchDirectory.with { directory in
+            try directory.write(config, to: "config.json")
             let lagmond = try LagmondProcess(
                 ["run", "--config", "config.json", "--listen", port] + (arguments.isEmpty ? ["--output", "stalls"] : arguments),
                 in: directory

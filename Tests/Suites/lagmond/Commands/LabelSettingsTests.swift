@@ -1,6 +1,7 @@
 internal import Foundation
 internal import LagModel
 internal import LagMonitor
+internal import TestSupport
 internal import Testing
 
 @testable internal import LagReader
@@ -13,8 +14,8 @@ internal import Testing
         environment: [String: String] = [:],
         commandLine: [String: JSONValue] = [:]
     ) throws -> Settings {
-        try TemporaryDirectory.with { directory in
-            directory.write(file, to: "c.json")
+        try ScratchDirectory.with { directory in
+            try directory.write(file, to: "c.json")
             let values = commandLine.merging(["config": .string(directory.file("c.json"))]) { $1 }
             return try Settings.load(commandLine: values, environment: environment)
         }

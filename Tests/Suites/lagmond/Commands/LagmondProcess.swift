@@ -6,7 +6,7 @@ internal import Testing
 /// The built binary, started in its own directory, with an environment without settings.
 final class LagmondProcess {
     let process = Process()
-    let directory: TemporaryDirectory
+    let directory: ScratchDirectory
 
     /// It is in the same folder as the test binary.
     static let binary = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
@@ -15,7 +15,7 @@ final class LagmondProcess {
     /// - Parameter stdout: the destination of stdout; nil: the file `out`.
     init(
         _ arguments: [String],
-        in directory: TemporaryDirectory,
+        in directory: ScratchDirectory,
         environment: [String: String] = [:],
         stdout: FileHandle? = nil
     ) throws {
@@ -25,7 +25,7 @@ final class LagmondProcess {
         process.currentDirectoryURL = URL(fileURLWithPath: directory.path)
         let inherited = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("LAGMONITOR_") }
         process.environment = inherited.merging(environment) { $1 }
-        for name in ["out", "err"] { directory.write("", to: name) }
+        for name in ["out", "err"] { try directory.write("", to: name) }
         process.standardOutput = try stdout ?? FileHandle(forWritingTo: URL(fileURLWithPath: directory.file("out")))
         process.standardError = try FileHandle(forWritingTo: URL(fileURLWithPath: directory.file("err")))
         try process.run()
@@ -52,8 +52,8 @@ final class LagmondProcess {
         files: [String: String] = [:],
         environment: [String: String] = [:]
     ) throws -> (status: Int32, output: String, errors: String) {
-        try TemporaryDirectory.with { directory in
-            for (name, text) in files { directory.write(text, to: name) }
+        try ScratchDirectory.with { directory in
+            for (name, text) in files { try directory.write(text, to: name) }
             let lagmond = try LagmondProcess(arguments, in: directory, environment: environment)
             let status = lagmond.wait()
             return (status, lagmond.output, lagmond.errors)
@@ -61,7 +61,7 @@ final class LagmondProcess {
     }
 
     /// Runs a shell command in the directory, for redirections; stderr goes into `err`. The status is 124 if it times out.
-    static func shell(_ command: String, in directory: TemporaryDirectory) throws -> Int32 {
+    static func shell(_ command: String, in directory: ScratchDirectory) throws -> Int32 {
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         shell.arguments = ["timeout", "60", "bash", "-c", #"exec 2>err; lagmond() { "$0" "$@"; }; "# + command, binary.path]

@@ -1,4 +1,5 @@
 internal import LagMonitor
+internal import TestSupport
 internal import Testing
 
 @testable internal import lagmond
@@ -7,8 +8,8 @@ internal import Testing
 @Suite struct LimitSettingsTests {
     private func load(_ file: String? = nil, environment: [String: String] = [:]) throws -> StallMonitorConfiguration {
         guard let file else { return try Settings.load(commandLine: [:], environment: environment).monitor }
-        return try TemporaryDirectory.with { directory in
-            directory.write(file, to: "c.json")
+        return try ScratchDirectory.with { directory in
+            try directory.write(file, to: "c.json")
             return try Settings.load(commandLine: ["config": .string(directory.file("c.json"))], environment: environment).monitor
         }
     }

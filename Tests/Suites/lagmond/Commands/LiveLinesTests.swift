@@ -1,5 +1,6 @@
 internal import LagMonitor
 import Synchronization
+internal import TestSupport
 internal import Testing
 
 @testable internal import lagmond
@@ -110,8 +111,8 @@ struct LiveLinesTests {
     @Test(arguments: ["9464", "\"9464\"", "\"127.0.0.1:9464\""]) func `a file gives the listen address as text or number`(
         value: String
     ) throws {
-        try TemporaryDirectory.with { directory in
-            directory.write("{\"http\": {\"listen\": \(value)}}", to: "config.json")
+        try ScratchDirectory.with { directory in
+            try directory.write("{\"http\": {\"listen\": \(value)}}", to: "config.json")
             let settings = try Settings.load(commandLine: ["config": .string(directory.file("config.json"))], environment: [:])
             #expect(settings.listen == ListenAddress("127.0.0.1:9464"))
         }

@@ -11,8 +11,8 @@ internal import Testing
 @Suite(.serialized) struct OutputTests {
     private static let stall = #"{"workload": {"steps": [{"kind": "sleep", "for_ms": 250, "start_ms": 50}]}, "duration_s": 0.8}"#
 
-    private func run(_ arguments: [String], in directory: TemporaryDirectory) throws {
-        directory.write(Self.stall, to: "c.json")
+    private func run(_ arguments: [String], in directory: ScratchDirectory) throws {
+        try directory.write(Self.stall, to: "c.json")
         let lagmond = try LagmondProcess(["--config", "c.json"] + arguments, in: directory)
         #expect(lagmond.wait() == 0, "\(lagmond.errors)")
     }
@@ -23,7 +23,7 @@ internal import Testing
 
     @Test(arguments: [("native", "schema"), ("otlp", "resourceLogs"), ("ecs", "@timestamp"), ("sentry", "event_id")])
     func `the output is available in every format`(format: String, first: String) throws {
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             try run(["--output", "file:o", "--format", format], in: directory)
             let lines = withoutRunqueue(directory.read("o").split(separator: "\n"))
             #expect(lines.count == 1)
@@ -35,7 +35,7 @@ internal import Testing
     }
 
     @Test func `the reader of a Unix socket gets the line`() throws {
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
             defer { close(descriptor) }
             var name = sockaddr_un()
@@ -64,8 +64,8 @@ internal import Testing
     /// If the reader is not there, only the line is lost.
     @Test(arguments: ["unix:nobody", "tcp:127.0.0.1:1", "otlp:http://127.0.0.1:1"])
     func `lines for a reader that is not there are counted as dropped`(output: String) throws {
-        try TemporaryDirectory.with { directory in
-            directory.write(Self.stall, to: "c.json")
+        try ScratchDirectory.with { directory in
+            try directory.write(Self.stall, to: "c.json")
             let lagmond = try LagmondProcess(["--config", "c.json", "--output", output], in: directory)
             #expect(lagmond.wait() == 0)
             let counts = try #require(lagmond.errors.firstMatch(of: /stalls=([0-9]+) reported=0 dropped=([0-9]+)/)?.output)
@@ -75,8 +75,8 @@ internal import Testing
     }
 
     @Test func `rotated files are numbered`() throws {
-        try TemporaryDirectory.with { directory in
-            directory.write(
+        try ScratchDirectory.with { directory in
+            try directory.write(
                 #"{"output": {"path": "o", "max_bytes": 4096, "max_files": 1}, "duration_s": 2.5,"#
                     + #""workload": {"steps": [{"kind": "sleep", "for_ms": 200, "every_ms": 400}]}}"#,
                 to: "c.json"
@@ -136,7 +136,7 @@ internal import Testing
 
     @Test(arguments: [(nil, 0o600), ("0600", 0o600), ("0640", 0o640), ("0644", 0o644)] as [(String?, mode_t)])
     func `the mode setting sets the permissions of the output file`(mode: String?, expected: mode_t) throws {
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             var values = ["output.path": JSONValue.string(directory.file("o")), "output.max_bytes": .int(4096)]
             values["output.mode"] = mode.map(JSONValue.string)
             let sink = try #require(try OutputSettings(SettingsReader(values))?.makeSink())
@@ -154,7 +154,7 @@ internal import Testing
         let settings = try Settings.load(commandLine: sizes, environment: [:], isForCommand: true)
         let rotation = try FileRotation(maxBytes: 5000, maxFiles: 2)
         #expect(!settings.choosesOutput && settings.defaultRotation == rotation)
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             let sink = LazyFileSink(path: directory.file("s"), rotation: rotation)
             let line = Array(String(repeating: "x", count: 2999).utf8) + [10]
             for _ in 0..<2 { try line.withUnsafeBytes { try sink.write($0) } }
@@ -163,8 +163,8 @@ internal import Testing
     }
 
     @Test func `options override the configuration file`() throws {
-        try TemporaryDirectory.with { directory in
-            directory.write(#"{"output": {"path": "a", "format": "ecs", "max_bytes": 5000}}"#, to: "c.json")
+        try ScratchDirectory.with { directory in
+            try directory.write(#"{"output": {"path": "a", "format": "ecs", "max_bytes": 5000}}"#, to: "c.json")
             let settings = try Settings.load(
                 commandLine: ["config": .string(directory.file("c.json")), "output.path": .string("tcp:h:1")],
                 environment: ["LAGMONITOR_OUTPUT_FORMAT": "sentry", "LAGMONITOR_OUTPUT_MAX_FILES": "7"]

@@ -1,5 +1,6 @@
 internal import Foundation
 import Glibc
+internal import TestSupport
 internal import Testing
 
 @testable internal import lagmond
@@ -7,9 +8,9 @@ internal import Testing
 /// The destination of the page.
 struct ReportOutputTests {
     @Test func `the page replaces an older one and keeps its permissions and links`() throws {
-        try TemporaryDirectory.with { directory in
-            directory.write(StallLines.line(1), to: "a")
-            directory.write("the one before", to: "real.html")
+        try ScratchDirectory.with { directory in
+            try directory.write(StallLines.line(1), to: "a")
+            try directory.write("the one before", to: "real.html")
             chmod(directory.file("real.html"), 0o640)
             #expect(symlink("real.html", directory.file("page.html")) == 0)
             let lagmond = try LagmondProcess(["report", "a", "-o", "page.html"], in: directory)
@@ -26,9 +27,9 @@ struct ReportOutputTests {
 
     /// In a container every run has the same process ID.
     @Test func `a partial file of an interrupted run does not prevent writing`() throws {
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             let left = "page.html.\(getpid()).part"
-            directory.write("half", to: left)
+            try directory.write("half", to: left)
             try OutputFile.write(Array("whole".utf8), to: directory.file("page.html"))
             #expect(directory.read("page.html") == "whole" && directory.read(left) == "half")
             let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
@@ -40,8 +41,8 @@ struct ReportOutputTests {
         ("gone/page.html", "No such file or directory"), ("folder", "Is a directory"), ("/dev/full", "No space left"),
     ])
     func `a page that cannot be written is reported with path and reason`(path: String, reason: String) throws {
-        try TemporaryDirectory.with { directory in
-            directory.write(StallLines.line(1), to: "a")
+        try ScratchDirectory.with { directory in
+            try directory.write(StallLines.line(1), to: "a")
             mkdir(directory.file("folder"), 0o700)
             let lagmond = try LagmondProcess(["report", "a", "-o", path], in: directory)
             #expect(lagmond.wait() == 73)
@@ -51,8 +52,8 @@ struct ReportOutputTests {
     }
 
     @Test func `an input file is not overwritten`() throws {
-        try TemporaryDirectory.with { directory in
-            directory.write(StallLines.line(1), to: "a")
+        try ScratchDirectory.with { directory in
+            try directory.write(StallLines.line(1), to: "a")
             #expect(symlink("a", directory.file("link")) == 0)
             let lagmond = try LagmondProcess(["report", "a", "-o", "link"], in: directory)
             #expect(lagmond.wait() == 64)
@@ -62,8 +63,8 @@ struct ReportOutputTests {
     }
 
     @Test func `a file that stdin reads is not overwritten`() throws {
-        try TemporaryDirectory.with { directory in
-            directory.write(StallLines.line(1), to: "a")
+        try ScratchDirectory.with { directory in
+            try directory.write(StallLines.line(1), to: "a")
             let status = try LagmondProcess.shell("lagmond report -o a <a", in: directory)
             #expect(status == 64)
             #expect(directory.read("err") == "lagmond: --output: a is also an input; allowed: another file\n")
@@ -77,8 +78,8 @@ struct ReportOutputTests {
     }
 
     @Test func `no page is written if no input could be opened`() throws {
-        try TemporaryDirectory.with { directory in
-            directory.write("the one before", to: "page.html")
+        try ScratchDirectory.with { directory in
+            try directory.write("the one before", to: "page.html")
             let lagmond = try LagmondProcess(["report", "gone", "-o", "page.html"], in: directory)
             #expect(lagmond.wait() == 66)
             #expect(directory.read("page.html") == "the one before")

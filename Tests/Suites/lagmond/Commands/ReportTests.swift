@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TestSupport
 internal import Testing
 
 @testable internal import LagReader
@@ -116,7 +117,7 @@ struct ReportTests {
     }
 
     @Test func `bytes that are not UTF-8 do not break the page`() throws {
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             let bytes = Data(StallLines.line(1).utf8).split(separator: UInt8(ascii: "\n"))[0]
             let broken =
                 bytes.prefix { $0 != UInt8(ascii: "w") } + [0xff, 0xc0] + bytes.drop { $0 != UInt8(ascii: "w") } + [0x0a]

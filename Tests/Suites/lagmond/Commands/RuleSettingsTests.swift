@@ -1,4 +1,5 @@
 internal import LagMonitor
+internal import TestSupport
 internal import Testing
 
 @testable internal import lagmond
@@ -11,8 +12,8 @@ internal import Testing
         commandLine: [String: JSONValue] = [:]
     ) throws -> Settings {
         guard let file else { return try Settings.load(commandLine: commandLine, environment: environment) }
-        return try TemporaryDirectory.with { directory in
-            directory.write(file, to: "c.json")
+        return try ScratchDirectory.with { directory in
+            try directory.write(file, to: "c.json")
             let values = commandLine.merging(["config": .string(directory.file("c.json"))]) { $1 }
             return try Settings.load(commandLine: values, environment: environment)
         }

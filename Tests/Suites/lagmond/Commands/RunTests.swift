@@ -29,8 +29,8 @@ internal import Testing
 
     @Test(arguments: [SIGTERM, SIGINT])
     func `a signal ends the run during a hang`(signal: Int32) throws {
-        try TemporaryDirectory.with { directory in
-            directory.write(Self.hang, to: "c.json")
+        try ScratchDirectory.with { directory in
+            try directory.write(Self.hang, to: "c.json")
             let lagmond = try LagmondProcess(["--config", "c.json", "--truth", "t"], in: directory)
             waitForHang(of: lagmond)
             kill(lagmond.pid, signal)
@@ -44,8 +44,8 @@ internal import Testing
 
     /// The next process reports the stall that was in progress when the process was killed.
     @Test func `a hang during which the process was killed is reported by the next start`() throws {
-        try TemporaryDirectory.with { directory in
-            directory.write(Self.silentHang, to: "c.json")
+        try ScratchDirectory.with { directory in
+            try directory.write(Self.silentHang, to: "c.json")
             let killed = try LagmondProcess(["--config", "c.json", "--output", "s.jsonl"], in: directory)
             let file = directory.file(".s.jsonl.unfinished")
             #expect(eventually { (try? Data(contentsOf: URL(fileURLWithPath: file)).count) ?? 0 > 4096 })
@@ -124,8 +124,8 @@ internal import Testing
     }
 
     @Test func `the run exits cleanly when the reader of stdout is gone`() throws {
-        try TemporaryDirectory.with { directory in
-            directory.write(Self.calm, to: "c.json")
+        try ScratchDirectory.with { directory in
+            try directory.write(Self.calm, to: "c.json")
             let pipe = Pipe()
             let lagmond = try LagmondProcess(
                 ["--config", "c.json", "--truth", "t"],
@@ -143,8 +143,8 @@ internal import Testing
     }
 
     @Test func `SIGHUP reopens the output and the truth log`() throws {
-        try TemporaryDirectory.with { directory in
-            directory.write(#"{"workload": {"steps": [{"kind": "sleep", "for_ms": 250, "every_ms": 400}]}}"#, to: "c.json")
+        try ScratchDirectory.with { directory in
+            try directory.write(#"{"workload": {"steps": [{"kind": "sleep", "for_ms": 250, "every_ms": 400}]}}"#, to: "c.json")
             let lagmond = try LagmondProcess(["--config", "c.json", "--truth", "t", "--output", "o"], in: directory)
             #expect(eventually { !directory.read("t").isEmpty && !directory.read("o").isEmpty })
             for name in ["t", "o"] {
@@ -159,8 +159,8 @@ internal import Testing
     }
 
     @Test func `a child starts with no signal blocked or ignored`() throws {
-        try TemporaryDirectory.with { directory in
-            directory.write(#"{"workload": {"steps": [{"kind": "child", "for_ms": 30000}]}}"#, to: "c.json")
+        try ScratchDirectory.with { directory in
+            try directory.write(#"{"workload": {"steps": [{"kind": "child", "for_ms": 30000}]}}"#, to: "c.json")
             let lagmond = try LagmondProcess(["--config", "c.json"], in: directory)
             let path = "/proc/\(lagmond.pid)/task/\(lagmond.pid)/children"
             var status = ""

@@ -1,3 +1,4 @@
+internal import TestSupport
 internal import Testing
 
 @testable internal import LagMonitor
@@ -12,9 +13,9 @@ internal import Testing
         commandLine: [String: JSONValue] = [:]
     ) throws -> Settings {
         guard let file else { return try Settings.load(commandLine: commandLine, environment: environment) }
-        return try TemporaryDirectory.with { directory in
+        return try ScratchDirectory.with { directory in
             let path = directory.file("c.json")
-            directory.write(file, to: "c.json")
+            try directory.write(file, to: "c.json")
             let values = commandLine.merging(["config": .string(path)]) { $1 }
             return try Settings.load(commandLine: values, environment: environment)
         }
@@ -75,8 +76,8 @@ internal import Testing
     }
 
     @Test func `the environment can name the file`() throws {
-        try TemporaryDirectory.with { directory in
-            directory.write(#"{"monitor": {"timeouts": 7}}"#, to: "c.json")
+        try ScratchDirectory.with { directory in
+            try directory.write(#"{"monitor": {"timeouts": 7}}"#, to: "c.json")
             let settings = try load(environment: ["LAGMONITOR_CONFIG": directory.file("c.json")])
             #expect(settings.monitor.rules.callout?.timeouts == 7)
         }

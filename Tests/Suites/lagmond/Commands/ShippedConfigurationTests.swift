@@ -72,7 +72,7 @@ internal import Testing
     /// One run with all checks; returns the steps that did not begin, what was dropped, and the stalls whose record has no stack,
     /// with the reason.
     private func checkedRun() throws -> [String] {
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             let lagmond = try LagmondProcess(["--config", Self.path, "--truth", "t"], in: directory)
             #expect(lagmond.wait(seconds: 120) == 0)
             // A reporter without processor time does not finish in the second that the end waits for it.

@@ -21,8 +21,8 @@ struct StandardOutputTests {
     }
 
     @Test func `a non-blocking pipe receives the complete output`() throws {
-        try TemporaryDirectory.with { directory in
-            directory.write((1...300).map { StallLines.line($0) }.joined(), to: "a")
+        try ScratchDirectory.with { directory in
+            try directory.write((1...300).map { StallLines.line($0) }.joined(), to: "a")
             let arguments = ["export", "--format", "sentry", "a"]
             let whole = try LagmondProcess(arguments, in: directory)
             #expect(whole.wait() == 0)
@@ -50,7 +50,7 @@ struct StandardOutputTests {
 
     @Test(arguments: [["--help"], ["--version"], ["help", "top"], ["check", "--help"], ["schema"]])
     func `a help or version that cannot be written is an error`(arguments: [String]) throws {
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
             let lagmond = try LagmondProcess(arguments, in: directory, stdout: full)
             #expect(lagmond.wait() == 71)
@@ -61,8 +61,8 @@ struct StandardOutputTests {
     /// If the output were appended to the input, the file would grow without end.
     @Test(arguments: ["symbolize", "check", "export --format perf", "top"])
     func `an input file is refused as stdout`(command: String) throws {
-        try TemporaryDirectory.with { directory in
-            directory.write(StallLines.line(1), to: "a")
+        try ScratchDirectory.with { directory in
+            try directory.write(StallLines.line(1), to: "a")
             for redirected in ["\(command) a >>a", "\(command) <a >>a"] {
                 let status = try LagmondProcess.shell("lagmond \(redirected)", in: directory)
                 #expect(status == 64)

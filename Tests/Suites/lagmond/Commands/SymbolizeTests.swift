@@ -62,9 +62,9 @@ internal import Testing
             with: ""
         )
         #expect(!record.contains("\"symbol\":"))
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             // PATH is invalid; a symbolizer in one of Debian's fixed folders may still be found.
-            directory.write(record, to: "r.jsonl")
+            try directory.write(record, to: "r.jsonl")
             let lagmond = try LagmondProcess(["symbolize", "r.jsonl"], in: directory, environment: ["PATH": "/nonexistent"])
             #expect(lagmond.wait() == 0)
             #expect(lagmond.output.contains(#""symbol":"LagWorkload.sleepUntil","function":"LagWorkload.sleepUntil("#))

@@ -39,8 +39,8 @@ struct TerminalTests {
     }
 
     @Test func `progress is not written to a file`() throws {
-        try TemporaryDirectory.with { directory in
-            directory.write("", to: "err")
+        try ScratchDirectory.with { directory in
+            try directory.write("", to: "err")
             let file = try FileHandle(forWritingTo: URL(fileURLWithPath: directory.file("err")))
             #expect(try read(["top"], for: 1_600_000, stderr: file) == 0)
             #expect(directory.read("err") == "")
@@ -48,11 +48,11 @@ struct TerminalTests {
     }
 
     @Test func `a followed table fits the terminal and keeps its header`() throws {
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             let lines = (1...40).map {
                 StallLines.line($0, fingerprint: "v1:00000000000000\($0 + 10)", culprit: "App.function\($0)")
             }
-            directory.write(lines.joined(), to: "a")
+            try directory.write(lines.joined(), to: "a")
             let terminal = try Terminal(columns: 80, rows: 12)
             let lagmond = try LagmondProcess(
                 ["top", "--follow", "--interval-s", "0.1", "a"],

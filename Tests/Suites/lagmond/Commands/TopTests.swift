@@ -102,9 +102,9 @@ struct TopTests {
     }
 
     @Test func `several files, gzip files and stdin are read together`() throws {
-        try TemporaryDirectory.with { directory in
-            directory.write(StallLines.line(1), to: "a")
-            directory.write(StallLines.line(2), to: "b")
+        try ScratchDirectory.with { directory in
+            try directory.write(StallLines.line(1), to: "a")
+            try directory.write(StallLines.line(2), to: "b")
             let script = "gzip -c a >a.gz; cat a.gz a.gz >aa.jsonl; gzip -c b | \"$0\" top --json aa.jsonl -"
             let (status, output) = try shell(script, in: directory)
             #expect(status == 0)
@@ -214,8 +214,8 @@ struct TopTests {
 
     @Test(arguments: ["top", "check", "export --format folded"])
     func `more files are read than can be open at once`(command: String) throws {
-        try TemporaryDirectory.with { directory in
-            for number in 0..<40 { directory.write(StallLines.line(number), to: "f\(number)") }
+        try ScratchDirectory.with { directory in
+            for number in 0..<40 { try directory.write(StallLines.line(number), to: "f\(number)") }
             let (status, output) = try shell("ulimit -n 30; \"$0\" \(command) f* 2>&1", in: directory)
             #expect(status == 0, "\(output)")
             let expected = ["top": "40 stalls", "check": "40 lines, none damaged"][command] ?? " 16000\n"
@@ -230,12 +230,12 @@ struct TopTests {
     }
 
     @Test func `pipes and gzip files cannot be followed`() throws {
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             #expect(mkfifo(directory.file("pipe"), 0o600) == 0)
             let pipe = try LagmondProcess(["top", "--follow", "pipe"], in: directory)
             #expect(pipe.wait() == 66)
             #expect(pipe.errors.hasPrefix("lagmond: pipe: not a regular file; allowed"), "\(pipe.errors)")
-            directory.write(StallLines.line(1), to: "a")
+            try directory.write(StallLines.line(1), to: "a")
             _ = try shell("gzip a", in: directory)
             let packed = try LagmondProcess(["top", "--follow", "a.gz"], in: directory)
             #expect(packed.wait() == 66)
@@ -245,8 +245,8 @@ struct TopTests {
 
     @Test(arguments: [("top", Int32(0)), ("export --format folded", 0), ("symbolize", 0), ("check", 1)])
     func `truncated gzip input is reported as damage by every command`(command: String, expected: Int32) throws {
-        try TemporaryDirectory.with { directory in
-            directory.write(lines, to: "a")
+        try ScratchDirectory.with { directory in
+            try directory.write(lines, to: "a")
             let (status, output) = try shell("gzip -c a | head -c 200 >g; \"$0\" \(command) g 2>&1", in: directory)
             #expect(status == expected)
             #expect(output.contains("truncated"), "\(output)")
@@ -256,7 +256,7 @@ struct TopTests {
     /// As text, all lines of such a file would be damaged.
     @Test(arguments: [("zstd", #"\050\265\057\375"#), ("xz", #"\3757zXZ"#), ("bzip2", "BZh91"), ("lz4", #"\004\042\115\030"#)])
     func `another compression is refused by its name`(program: String, magic: String) throws {
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             for command in ["top", "check", "export --format folded", "symbolize"] {
                 let run = "\"$0\" \(command)"
                 let script = "printf '\(magic)rest' >f; \(run) f 2>&1; \(run) <f 2>&1; cat f | \(run) 2>&1"
@@ -269,19 +269,19 @@ struct TopTests {
     }
 
     @Test func `a file is followed until a signal`() throws {
-        try TemporaryDirectory.with { directory in
-            directory.write(StallLines.line(1), to: "a")
+        try ScratchDirectory.with { directory in
+            try directory.write(StallLines.line(1), to: "a")
             let lagmond = try LagmondProcess(["top", "--follow", "--json", "--interval-s", "0.1", "a"], in: directory)
             #expect(eventually { lagmond.output.contains(#""count":1,"#) })
             #expect(rename(directory.file("a"), directory.file("a.1")) == 0)
-            directory.write(StallLines.line(2) + StallLines.line(3), to: "a")
+            try directory.write(StallLines.line(2) + StallLines.line(3), to: "a")
             #expect(eventually { lagmond.output.contains(#""count":3,"#) })
             kill(lagmond.pid, SIGTERM)
             #expect(lagmond.wait() == 0)
         }
     }
 
-    private func shell(_ script: String, in directory: TemporaryDirectory) throws -> (status: Int32, output: String) {
+    private func shell(_ script: String, in directory: ScratchDirectory) throws -> (status: Int32, output: String) {
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
         shell.arguments = ["-c", "(\(script)) >out", LagmondProcess.binary.path]

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import LagMonitor
+internal import TestSupport
 internal import Testing
 
 @testable import LagWorkload
@@ -38,7 +39,7 @@ internal import Testing
     }
 
     @Test func `an execution that has begun is written exactly once`() throws {
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             let log = try TruthLog(path: directory.file("t"))
             log.finish()
             let before = MonotonicTime.now
@@ -53,7 +54,7 @@ internal import Testing
     }
 
     @Test func `after reopening, lines are written to the new file`() throws {
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             let log = try TruthLog(path: directory.file("t"))
             log.begin(.cpu)
             log.finish()

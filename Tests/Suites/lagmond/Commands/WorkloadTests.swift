@@ -36,7 +36,7 @@ internal import Testing
     }
 
     @Test func `only one execution is scheduled at a time and each is in the truth log`() throws {
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             let loop = ManualLoop()
             let steps = [WorkloadStep(kind: .sleep, forMilliseconds: 5, count: 2), WorkloadStep(kind: .cpu, forMilliseconds: 5)]
             let workload = try workload(steps, loop, truth: try TruthLog(path: directory.file("t")))
@@ -48,7 +48,7 @@ internal import Testing
     }
 
     @Test func `a starvation is many callbacks and one truth log line`() throws {
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             let loop = ManualLoop()
             let steps = [WorkloadStep(kind: .starve, forMilliseconds: 30), WorkloadStep(kind: .idle)]
             let workload = try workload(steps, loop, truth: try TruthLog(path: directory.file("t")))
@@ -74,7 +74,7 @@ internal import Testing
     }
 
     @Test func `no execution begins after the end`() throws {
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             let loop = ManualLoop()
             let steps = [WorkloadStep(kind: .sleep, forMilliseconds: 5, everyMilliseconds: 10)]
             let workload = try workload(steps, loop, truth: try TruthLog(path: directory.file("t")))
@@ -87,7 +87,7 @@ internal import Testing
     }
 
     @Test func `the end waits for a running execution but not for a hang`() throws {
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             for (kind, waits) in [(WorkloadKind.sleep, true), (.hang, false)] {
                 let loop = ManualLoop()
                 let log = try TruthLog(path: directory.file(kind.rawValue))

@@ -14,8 +14,8 @@ struct SelectionSettingsTests {
         process: [String] = [],
         thread: [String] = []
     ) throws -> Settings {
-        try TemporaryDirectory.with { directory in
-            directory.write(text, to: "c.json")
+        try ScratchDirectory.with { directory in
+            try directory.write(text, to: "c.json")
             let options = SelectionOptions.values(process: process, thread: thread)
             let values = options.merging(["config": .string(directory.file("c.json"))]) { $1 }
             return try Settings.load(commandLine: values, environment: environment)

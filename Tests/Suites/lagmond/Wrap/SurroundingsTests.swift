@@ -162,7 +162,7 @@ struct SurroundingsTests {
     // Not SIGABRT: the parent process may have blocked it.
     @Test(arguments: [SIGSEGV, SIGBUS, SIGILL], ["", "enable=yes"])
     func `a crash prints one line and ends the process immediately`(signal: Int32, backtrace: String) throws {
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             let lagmond = try LagmondProcess(
                 ["run", "--output", "a", "--listen", "0", "--duration", "60"],
                 in: directory,
@@ -188,8 +188,8 @@ struct SurroundingsTests {
     // MARK: A planted file
 
     @Test func `the default output does not follow a symbolic link`() throws {
-        try TemporaryDirectory.with { directory in
-            directory.write("theirs\n", to: "victim")
+        try ScratchDirectory.with { directory in
+            try directory.write("theirs\n", to: "victim")
             try #require(symlink(directory.file("victim"), directory.file("lagmond-stalls.jsonl")) == 0)
             let run = try LagmondProcess(["run", "--", ProbeRun.probe, "stall"], in: directory)
             #expect(run.wait() == 0)
@@ -199,7 +199,7 @@ struct SurroundingsTests {
     }
 
     @Test func `the default output is not created in a folder that everyone can write to`() throws {
-        try TemporaryDirectory.with { directory in
+        try ScratchDirectory.with { directory in
             try #require(chmod(directory.path, 0o1777) == 0)
             let run = try LagmondProcess(["run", "--", ProbeRun.probe, "stall"], in: directory)
             #expect(run.wait() == 0)
