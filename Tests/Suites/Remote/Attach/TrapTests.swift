@@ -47,26 +47,15 @@ internal import Testing
     }
 
     /// The child has only the tracer's processor: it stops when it gets it. Very short sleeps kept the processor for some ms.
-    @Test(
-        .enabled(
-            if: access("/usr/bin/taskset", X_OK) == 0 && ProcessInfo.processInfo.activeProcessorCount > 1,
-            "no taskset, or one processor on this machine"
-        )
-    )
+    @Test(.enabled(if: canPin, "no taskset, or one processor on this machine"))
     func `a tracer yields its processor to the thread that it waits for`() throws {
-        let before = Self.processors
-        let one = try #require(before.split(whereSeparator: { ",-".contains($0) }).first)
-        try Self.pin(to: String(one))
-        defer { try? Self.pin(to: before) }
-        let child = try Computing()
-        let tracer = try #require(clr_tracer_create())
-        defer { clr_tracer_destroy(tracer) }
-        let thread = try #require(eventually { Self.tracers.count == 1 } ? Self.tracers.first : nil)
-        let captures = 20
-        let begin = Self.processorNanoseconds(of: thread)
-        for _ in 0..<captures { #expect(Self.capture(child.pid, by: tracer) == Int32(CLL_SIGNAL_TAKEN)) }
-        let used = Self.processorNanoseconds(of: thread) - begin
-        #expect(used / UInt64(captures) < 1_000_000)
+        try Self.withPinnedTracer(on: \.first) { child, tracer, thread in
+            let captures = 20
+            let begin = Self.processorNanoseconds(of: thread)
+            for _ in 0..<captures { #expect(Self.capture(child.pid, by: tracer) == Int32(CLL_SIGNAL_TAKEN)) }
+            let used = Self.processorNanoseconds(of: thread) - begin
+            #expect(used / UInt64(captures) < 1_000_000)
+        }
     }
 
     /// The processors that this thread may use.
@@ -97,6 +86,22 @@ internal import Testing
             return name == "lag-tracer\n" && processors(of: $0) == processors
         }
     }
+
+    /// With a child that computes, a tracer, and the tracer's thread, all on one processor of this thread.
+    private static func withPinnedTracer(
+        on processor: ([Substring]) -> Substring?,
+        _ body: (Computing, OpaquePointer, _ thread: String) throws -> Void
+    ) throws {
+        let before = Self.processors
+        try pin(to: String(#require(processor(before.split(whereSeparator: { ",-".contains($0) })))))
+        defer { try? pin(to: before) }
+        let child = try Computing()
+        let tracer = try #require(clr_tracer_create())
+        defer { clr_tracer_destroy(tracer) }
+        try body(child, tracer, #require(eventually { tracers.count == 1 } ? tracers.first : nil))
+    }
+
+    private static let canPin = access("/usr/bin/taskset", X_OK) == 0 && ProcessInfo.processInfo.activeProcessorCount > 1
 
     private static func processorNanoseconds(of thread: String) -> UInt64 {
         let text = (try? String(contentsOfFile: thread + "/schedstat", encoding: .utf8)) ?? ""
@@ -150,37 +155,26 @@ internal import Testing
 
     /// The tracer's timer ends its waits by a signal, the bell. When a foreign signal of the same number arrives, the tracer's
     /// thread blocks that number. If this happens before the wait, the wait would have no bell.
-    @Test(
-        .enabled(
-            if: access("/usr/bin/taskset", X_OK) == 0 && ProcessInfo.processInfo.activeProcessorCount > 1,
-            "no taskset, or one processor on this machine"
-        )
-    )
+    @Test(.enabled(if: canPin, "no taskset, or one processor on this machine"))
     func `a tracer that a foreign signal reaches before its wait still notices stops`() throws {
-        let before = Self.processors
-        let one = try #require(before.split(whereSeparator: { ",-".contains($0) }).last)
-        try Self.pin(to: String(one))
-        defer { try? Self.pin(to: before) }
-        let child = try Computing()
-        let tracer = try #require(clr_tracer_create())
-        defer { clr_tracer_destroy(tracer) }
-        let thread = try #require(eventually { Self.tracers.count == 1 } ? Self.tracers.first : nil)
-        let tid = try #require(thread.split(separator: "/").last.flatMap { pid_t($0) })
-        // The signal moves from thread to thread until all of them block it.
-        let bell = __libc_current_sigrtmax() - 1
-        var bells = sigset_t()
-        sigemptyset(&bells)
-        sigaddset(&bells, bell)
-        var mask = sigset_t()
-        pthread_sigmask(SIG_BLOCK, &bells, &mask)
-        defer {
-            var wait = timespec(tv_sec: 0, tv_nsec: 100_000_000)
-            while sigtimedwait(&bells, nil, &wait) == bell {}
-            pthread_sigmask(SIG_SETMASK, &mask, nil)
-        }
-        Self.whileStopsAreConsumed(of: child.pid) {
-            #expect(cll_tgkill(getpid(), tid, bell) == 0)
-            for _ in 0..<20 { #expect(Self.capture(child.pid, by: tracer, within: 5) == Int32(CLL_SIGNAL_TAKEN)) }
+        try Self.withPinnedTracer(on: \.last) { child, tracer, thread in
+            let tid = try #require(thread.split(separator: "/").last.flatMap { pid_t($0) })
+            // The signal moves from thread to thread until all of them block it.
+            let bell = __libc_current_sigrtmax() - 1
+            var bells = sigset_t()
+            sigemptyset(&bells)
+            sigaddset(&bells, bell)
+            var mask = sigset_t()
+            pthread_sigmask(SIG_BLOCK, &bells, &mask)
+            defer {
+                var wait = timespec(tv_sec: 0, tv_nsec: 100_000_000)
+                while sigtimedwait(&bells, nil, &wait) == bell {}
+                pthread_sigmask(SIG_SETMASK, &mask, nil)
+            }
+            Self.whileStopsAreConsumed(of: child.pid) {
+                #expect(cll_tgkill(getpid(), tid, bell) == 0)
+                for _ in 0..<20 { #expect(Self.capture(child.pid, by: tracer, within: 5) == Int32(CLL_SIGNAL_TAKEN)) }
+            }
         }
     }
 

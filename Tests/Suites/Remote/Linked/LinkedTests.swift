@@ -74,26 +74,17 @@ internal import Testing
         #expect(line["mode"] == nil && line["activity"] as? String == "before_sources")
     }
 
-    @Test func `a stall during which the process is stopped is reported`() throws {
+    @Test(arguments: [SIGSTOP, SIGKILL])
+    func `a stall during which the process is stopped or killed is reported`(signal: Int32) throws {
         let process = try startWatched()
         defer { process.end() }
         process.send("h")
         #expect(eventually { process.watch.stallsInProgress == 1 })
-        kill(process.pid, SIGSTOP)
+        kill(process.pid, signal)
         let line = try process.line("abandoned")
         #expect(line["loop"] as? String == "main" && line["activity"] as? String == "after_waiting")
         #expect(line.functions().contains { $0.contains("handlerThatHangs") }, "\(line.functions())")
-    }
-
-    @Test func `a stall during which the process is killed is reported`() throws {
-        let process = try startWatched()
-        defer { process.end() }
-        process.send("h")
-        #expect(eventually { process.watch.stallsInProgress == 1 })
-        kill(process.pid, SIGKILL)
-        let line = try process.line("abandoned")
-        #expect(line["loop"] as? String == "main" && line["activity"] as? String == "after_waiting")
-        #expect(line.functions().contains { $0.contains("handlerThatHangs") }, "\(line.functions())")
+        guard signal == SIGKILL else { return }
         #expect(process.reported.count == 1 && eventually { slots(process).isEmpty })
     }
 

@@ -8,6 +8,18 @@ internal import Testing
 /// A waiting Java program, watched from here.
 @Suite(.enabled(if: access("/usr/bin/javac", X_OK) == 0, "no Java compiler on this machine"))
 struct HotSpotProcessTests {
+    /// The lines at which threads are in that method, as soon as it is only the expected one, or in the end.
+    private static func lines(of method: String, in program: String, until expected: Int) throws -> [Int] {
+        let process = try InterpretedProcess("/usr/bin/java", program, file: "Shop.java")
+        var found: [Int] = []
+        _ = eventually {
+            let frames = process.threads.compactMap { process.own(process.take($0)).first { $0.hasPrefix(method + ":") } }
+            found = frames.compactMap { Int($0.dropFirst(method.count + 1)) }
+            return found == [expected]
+        }
+        return found
+    }
+
     /// The interpreter stores the position after that bytecode.
     @Test func `a thread that waits for a monitor is reported at the line that enters it`() throws {
         let program = """
@@ -29,13 +41,7 @@ struct HotSpotProcessTests {
               }
             }
             """
-        let process = try InterpretedProcess("/usr/bin/java", program, file: "Shop.java")
-        var found: [String] = []
-        _ = eventually {
-            found = process.threads.compactMap { process.own(process.take($0)).first { $0.hasPrefix("Shop.main") } }
-            return found == ["Shop.main:13"]
-        }
-        #expect(found == ["Shop.main:13"])
+        #expect(try Self.lines(of: "Shop.main", in: program, until: 13) == [13])
     }
 
     /// The interpreter replaces the bytecode that loads the first local variable by another one.
@@ -63,12 +69,6 @@ struct HotSpotProcessTests {
               }
             }
             """
-        let process = try InterpretedProcess("/usr/bin/java", program, file: "Shop.java")
-        var found: [String] = []
-        _ = eventually {
-            found = process.threads.compactMap { process.own(process.take($0)).first { $0.hasPrefix("Shop.enter") } }
-            return found == ["Shop.enter:4"]
-        }
-        #expect(found == ["Shop.enter:4"])
+        #expect(try Self.lines(of: "Shop.enter", in: program, until: 4) == [4])
     }
 }
