@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -16,6 +17,8 @@ int clr_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
 
 // By number: glibc has wrappers since 2.36 only.
 int clr_pidfd_open(pid_t pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
+
+int clr_event_open(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 
 int clr_pidfd_kill(int pidfd, int signal) { return (int)syscall(SYS_pidfd_send_signal, pidfd, signal, NULL, 0); }
 

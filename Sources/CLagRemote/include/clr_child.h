@@ -11,6 +11,8 @@ int clr_spawn_close_from(posix_spawn_file_actions_t *actions, int first);
 
 // Linux 5.3; close-on-exec. -1 and errno.
 int clr_pidfd_open(pid_t pid);
+// An eventfd, to end a thread's wait for a pidfd: non-blocking, close-on-exec. -1 and errno.
+int clr_event_open(void);
 // 0, or -1 and errno: ESRCH if it has exited and been waited for.
 int clr_pidfd_kill(int pidfd, int signal);
 // The same for the whole group that the child leads. Linux 6.9 signals it through the descriptor; earlier kernels by the group's ID,

@@ -25,7 +25,7 @@ package final class AttachWatch: @unchecked Sendable {
     private let reportError: @Sendable (String) -> Void
     private let handle: ProcessHandle
 
-    private let semaphore = WakeSemaphore()
+    private let wait = ExitWait()
     private let stopping = Atomic<Bool>(false)
     private let hasEnded = Atomic<Bool>(false)
     private let currentProcess = Mutex<WatchedProcess?>(nil)
@@ -87,7 +87,7 @@ package final class AttachWatch: @unchecked Sendable {
     /// Requests the end of the watch; ``stop()`` waits for it.
     package func requestStop() {
         stopping.store(true, ordering: .releasing)
-        semaphore.post()
+        wait.post()
     }
 
     /// Ends the watch. A stall in progress becomes an `abandoned` line. Takes some milliseconds; ten seconds at most if the sink
@@ -131,7 +131,7 @@ package final class AttachWatch: @unchecked Sendable {
             [(process: monitor.processLabel, hasAnswered: LivenessProbe.ask(watchdogOf: monitor))]
         }
         let number = probe.request()
-        semaphore.post()
+        wait.post()
         return LivenessProbe.Check(shared: { [probe] in probe.isAnswered(number) }, watchdogs: watchdogs ?? [])
             .expected { [self] in !isOver }
     }
@@ -171,7 +171,6 @@ package final class AttachWatch: @unchecked Sendable {
     private func passOver() {
         probe.answer(probe.present, by: .manager)
         probe.answer(probe.present, by: .relay)
-        semaphore.drain()
         waitForEnd(Self.roundNanoseconds)
     }
 
@@ -251,7 +250,6 @@ package final class AttachWatch: @unchecked Sendable {
             rounds += 1
             // With a thousand threads a round takes long, so it is done less often.
             let pause = min(Self.shareOfRound * (clb_now_ns() - begun), Self.longestPauseNanoseconds)
-            semaphore.drain()
             waitForEnd(
                 rounds < Self.eagerRounds
                     ? min(max(pause, Self.eagerNanoseconds), Self.roundNanoseconds) : max(pause, Self.roundNanoseconds)
@@ -263,11 +261,11 @@ package final class AttachWatch: @unchecked Sendable {
         past.withLock { $0 += monitor.statistics }
     }
 
-    /// Waits until the process exits, a stop is requested, or that time.
+    /// Waits until the process exits, a stop or an answer is requested, or that time.
     private func waitForEnd(_ nanoseconds: UInt64) {
         let deadline = clb_now_ns() + nanoseconds
-        while clb_now_ns() < deadline, isAlive, !stopping.load(ordering: .acquiring) {
-            if semaphore.wait(until: min(deadline, clb_now_ns() + 100_000_000)) { return }
+        while !stopping.load(ordering: .acquiring), clb_now_ns() < deadline {
+            if wait.wait(for: handle.descriptor, until: deadline) { return }
         }
     }
 

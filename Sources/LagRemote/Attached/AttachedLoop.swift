@@ -82,14 +82,16 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     let epoll: Int32?
 
     /// Samples, publishes. Some 4 µs, 50 more if it stops the thread, plus an examination (``LoopExaminer``) of new lasting work.
-    /// - Returns: whether the thread still exists.
+    /// - Returns: whether it has moved since the last sample; false: it sleeps in the same rest.
     func sample(at now: UInt64) -> Bool {
         guard !isOver else { return false }
         var found = clr_thread_sample()
         switch clr_thread_files_sample(&files, &found) {
         case 0: break
         // For an exited thread that was not waited for, the kernel reports that access is not permitted.
-        case let error where error == ESRCH || !isLive: return end.isInProgress(of: examiner.process, at: now) || finish()
+        case let error where error == ESRCH || !isLive:
+            if !end.isInProgress(of: examiner.process, at: now) { finish() }
+            return true
         // The sample is currently not available: no free descriptor, or no permission any more.
         default:
             if finder.isAtWork {
@@ -155,18 +157,18 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
             samplesAtWork += 1
             if quiet.load(ordering: .relaxed) { recorder.record(false) }
             // A working thread may be about to exec another program, which rests elsewhere.
-            if samplesAtWork % Self.samplesPerImageCheck == 0, !isSameImage { return finish() }
+            if samplesAtWork % Self.samplesPerImageCheck == 0, !isSameImage { finish() }
         } else {
             confirmation.recordRest(runs: observation.runs, at: now)
             restRecording(observation, at: now, wasAtWork: wasAtWork)
             waitReturn.record(finder.place, at: observation.place)
             results.record(&found.call)
             waitStackPointer.store(found.call.sp, ordering: .relaxed)
-            examiner.recordRest(found.call, at: now)
+            examiner.recordRest(found.call, at: now, isUnmoved: !finder.hasMoved)
             if examiner.readsCalls { finder.recordInterpreter() }
             quiet.store(false, ordering: .relaxed)
         }
-        return true
+        return wasAtWork || finder.isAtWork || finder.hasMoved
     }
 
     /// Selects what is recorded of a resting loop: if seldom woken, all switches, to know when its next stretch of work begins.
@@ -237,12 +239,11 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     /// Two calls from one function differ by the stack that the C library's functions around them use.
     private var limit: UInt64 { waitStackPointer.load(ordering: .relaxed).saturatingSum(RestPlace.callBytes) }
 
-    private func finish() -> Bool {
+    private func finish() {
         isOver = true
         iterationProbe.end()
         end.end(&sampledStretches, after: last.nanoseconds)
         beacon.publish(.finished)
-        return false
     }
 
     private var isLive: Bool { cll_thread_is_ending(thread.process, thread.tid) == 0 }

@@ -8,6 +8,8 @@ final class KernelSampler: ExternalSampler {
     private struct State {
         var loops: [AttachedLoop] = []
         var pace = SamplingPace()
+        /// When the beacons are scanned although no loop has moved: for what an earlier scan could not find out.
+        var scans = RestPace(shortestNanoseconds: 0)
     }
 
     private let state = Mutex(State())
@@ -15,10 +17,11 @@ final class KernelSampler: ExternalSampler {
     /// The sampling interval of a working loop: the uncertainty of a stall's begin and end.
     static let workingSampleNanoseconds: UInt64 = 10_000_000
 
-    /// The factor for resting loops where nothing is lost by it: for seldom woken loops the kernel records each switch, and a
-    /// stall is still sampled in its first half (with thresholds below 50 ms: as soon as for any other loop).
+    /// What is added for resting loops where nothing is lost by it: for seldom woken loops the kernel records each switch, and a
+    /// stall is still sampled in its first half (with thresholds below 50 ms: as soon as for any other loop). At most as long as
+    /// the kernel's records certainly suffice for (``WakeRateMeter``).
     private let calmNanoseconds: UInt64
-    private static let longestCalmNanoseconds: UInt64 = 30_000_000
+    private static let longestCalmNanoseconds: UInt64 = 75_000_000
 
     /// - Parameter threshold: the duration from which a stretch of work is a stall.
     init(threshold: UInt64) {
@@ -33,8 +36,13 @@ final class KernelSampler: ExternalSampler {
 
     // Other threads hold the lock only while they change an array.
     func sample(at now: UInt64) -> Bool {
-        state.withLock { for loop in $0.loops { _ = loop.sample(at: now) } }
-        return true
+        state.withLock { state in
+            var isUnmoved = true
+            for loop in state.loops where loop.sample(at: now) { isUnmoved = false }
+            guard state.scans.isDue(at: now, isUnmoved: isUnmoved) else { return false }
+            state.scans.recordDone(at: now)
+            return true
+        }
     }
 
     func prepareNextSample() -> UInt64 {

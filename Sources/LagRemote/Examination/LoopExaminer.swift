@@ -18,8 +18,9 @@ package final class LoopExaminer: Sendable {
         var isRefused = false
         /// It waits on a ring of io_uring, which belongs to a loop, and cannot be polled.
         var isRing = false
-        /// When it was read, and in which call.
-        var readNanoseconds: UInt64 = 0
+        /// When it is read again: the descriptors of a set may change at each wait.
+        var pace = RestPace(shortestNanoseconds: 100_000_000)
+        /// In which call it was read.
         var readCall = cll_thread_syscall()
         /// The address on its own stack where it has its events stored.
         var events: UInt64?
@@ -69,9 +70,6 @@ package final class LoopExaminer: Sendable {
     /// and read by threads that must not wait for an examination.
     let isTimeAlone = Atomic<Bool>(false)
 
-    /// The descriptors of a set may change at each wait.
-    private static let readAgainNanoseconds: UInt64 = 100_000_000
-
     init(_ process: ProcessHandle, tid: Int32, isDeclared: Bool, isClaimed: Bool = false) {
         self.process = process
         self.tid = tid
@@ -88,12 +86,14 @@ package final class LoopExaminer: Sendable {
     /// - Parameters:
     ///   - call: where it sleeps; nil: to be read, if it is time.
     ///   - word: the beacon's word of this rest, if there is a beacon; 0: none.
+    ///   - isUnmoved: whether it has slept since the last call.
     ///   - isMadeAnew: whether it creates an epoll instance for each wait, as its process publishes.
     ///   - isStillThere: whether it is still at the loop's place: the object of a handler's wait does not belong to the loop.
     func recordRest(
         _ call: cll_thread_syscall? = nil,
         word: UInt64 = 0,
         at now: UInt64,
+        isUnmoved: Bool = false,
         isMadeAnew: Bool = false,
         isStillThere: () -> Bool = { true }
     ) {
@@ -103,8 +103,8 @@ package final class LoopExaminer: Sendable {
             state.restWord = word
             // At another place it may be another object, as after a start. (An epoll instance is the same at any place.)
             let isElsewhere = state.object?.epoll == nil && call.map { $0.sp != state.readCall.sp } ?? false
-            guard isElsewhere || isLasting || state.object == nil || now >= state.readNanoseconds &+ Self.readAgainNanoseconds
-            else { return }
+            let isDue = state.pace.isDue(at: now, isUnmoved: isUnmoved)
+            guard isDue || isElsewhere || isLasting || state.object == nil else { return }
             var found = cll_thread_syscall()
             if let call {
                 found = call
@@ -128,7 +128,7 @@ package final class LoopExaminer: Sendable {
             _ = state.service.kind(of: object.epoll, at: now)
             state.isMadeAnew = isMadeAnew
             state.seenEpoll = object.epoll
-            state.readNanoseconds = now
+            state.pace.recordDone(at: now)
             state.readWord = word
             state.readCall = found
             state.events = WaitObject.eventsOnStack(of: found)
