@@ -210,6 +210,25 @@ int cll_procfs_start_ticks(pid_t pid, uint64_t *ticks) { return cll_stat_field(p
 // The main thread's own file: for the process's file, the kernel adds up the usage of all its threads.
 int cll_procfs_image(pid_t pid, uint64_t *image) { return cll_stat_field(pid, pid, 28, image); }
 
+int cll_parse_process(const char *text, cll_process *process) {
+    const char *state = cll_field_of_stat(text, 3), *parent = cll_field_of_stat(text, 4);
+    const char *start = cll_field_of_stat(text, 22), *image = cll_field_of_stat(text, 28);
+    if (image == NULL) return EINVAL;
+    *process = (cll_process){
+        .parent = (pid_t)cll_parse_number(&parent, 10),
+        .state = *state,
+        .start_ticks = cll_parse_number(&start, 10),
+        .image = cll_parse_number(&image, 10),
+    };
+    return 0;
+}
+
+int cll_procfs_process(pid_t pid, cll_process *process) {
+    char text[1024];
+    long length = cll_procfs_read(pid, pid, "stat", text, sizeof(text));
+    return length < 0 ? (int)-length : cll_parse_process(text, process);
+}
+
 int cll_procfs_exit_status(pid_t pid, int *status) {
     char text[1024];
     long length = cll_procfs_read(pid, 0, "stat", text, sizeof(text));

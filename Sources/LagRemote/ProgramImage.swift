@@ -8,6 +8,8 @@ package struct ProgramImage: Sendable, Hashable {
     /// 0: the kernel does not show it.
     var firstStack: UInt64
 
+    package init(firstStack: UInt64) { self.firstStack = firstStack }
+
     /// Nil: the process has exited.
     package init?(of process: Int32) {
         var found: UInt64 = 0

@@ -55,6 +55,18 @@ int cll_procfs_start_ticks(pid_t pid, uint64_t *ticks);
 // errno; the value is 0 if the kernel does not report it. From `stat`, field 28 (proc(5)).
 int cll_procfs_image(pid_t pid, uint64_t *image);
 
+// What identifies a process, and its place in the tree.
+typedef struct cll_process {
+    pid_t parent;
+    char state;                    // of its main thread, which may have exited before the others
+    uint64_t start_ticks, image;   // as above
+} cll_process;
+
+// All of it from one file, `stat`: 0, or an errno.
+int cll_procfs_process(pid_t pid, cll_process *process);
+// The same from its text.
+int cll_parse_process(const char *text, cll_process *process);
+
 // The status with which a process has exited (wait(2)), until it is waited for: 1. 0: not known, or it has not exited. From `stat`,
 // fields 3 and 52 (proc(5)).
 int cll_procfs_exit_status(pid_t pid, int *status);

@@ -113,14 +113,16 @@ final class WatchReporter: @unchecked Sendable {
         let reported = present.map(WatchReport.Process.init)
         let withLoops = Set(reported.filter { !$0.loops.isEmpty }.map(\.id.pid))
         if root != rootProcess.pid { rootProcess = (root, now) }
-        if WatchReport.isListDue(startedAt: rootProcess.since, listedAt: listedAt, at: now) {
+        let isSilenceDue = now - silenceCheckedAt >= WatchReport.patience
+        if isSilenceDue || WatchReport.isListDue(startedAt: rootProcess.since, listedAt: listedAt, at: now) {
             listedAt = now
-            examineTree(below: root, Set(present.map(\.pid)), selection, at: now)
-        }
-        if now - silenceCheckedAt >= WatchReport.patience {
-            silenceCheckedAt = now
-            reportSilence(below: root, withLoops)
-            for message in threadServers.update(present) { messages.add(message) }
+            let tree = root == 0 ? [] : ProcessTree.identities(below: root)
+            examine(tree, Set(present.map(\.pid)), selection, at: now)
+            if isSilenceDue {
+                silenceCheckedAt = now
+                reportSilence(of: tree, root, withLoops)
+                for message in threadServers.update(present) { messages.add(message) }
+            }
         }
         reportShortage()
         let isUndecided =
@@ -166,10 +168,10 @@ final class WatchReporter: @unchecked Sendable {
             + processes.sorted { $0.pid < $1.pid }.map { "\($0.name) [\($0.pid)]" }
     }
 
-    private func examineTree(below root: Int32, _ watched: Set<Int32>, _ selection: LoopSelection, at now: MonotonicTime) {
+    private func examine(_ tree: [ProcessID], _ watched: Set<Int32>, _ selection: LoopSelection, at now: MonotonicTime) {
         var seen: Set<ProcessID> = []
-        for pid in root == 0 ? [] : ProcessTree.members(below: root) where !watched.contains(pid) && !outside.isWatching(pid) {
-            guard let id = Self.identify(pid) else { continue }
+        for id in tree where !watched.contains(id.pid) && !outside.isWatching(id.pid) {
+            let pid = id.pid
             seen.insert(id)
             guard selection.includes(process: pid) else {
                 observations[id] = .notSelected(name: ProcessContext.processName(of: pid) ?? "unknown")
@@ -249,11 +251,12 @@ final class WatchReporter: @unchecked Sendable {
     // MARK: Silence
 
     /// Processes without a known loop, although they could be watched: each gets a line, unless it only waits for its children.
-    private func reportSilence(below root: Int32, _ watched: Set<Int32>) {
+    private func reportSilence(of tree: [ProcessID], _ root: Int32, _ watched: Set<Int32>) {
         var found: [ProcessID: Bool] = [:]
         var list: [Unwatched] = []
-        for pid in root == 0 ? [] : ProcessTree.members(below: root) where !watched.contains(pid) {
-            guard let id = Self.identify(pid), isDecided(id), outside.selection.includes(process: pid) else { continue }
+        let selection = outside.selection
+        for id in tree where !watched.contains(id.pid) && isDecided(id) && selection.includes(process: id.pid) {
+            let pid = id.pid
             let use = Int(clr_threads_use(pid))
             let isGo = GoProgram.isRun(by: pid)
             let name = Self.name(of: pid)
@@ -284,12 +287,6 @@ final class WatchReporter: @unchecked Sendable {
         isShortageReported = true
         let slots = SharedLoopTable.slotCount
         messages.add("more loops than slots in the shared loop table (\(slots)): the others are not watched until a slot is free")
-    }
-
-    /// nil: it has exited, or is a zombie.
-    private static func identify(_ pid: Int32) -> ProcessID? {
-        guard let startTicks = ProcessTree.startTicks(of: pid) else { return nil }
-        return ProcessID(pid: pid, startTicks: startTicks, image: ProgramImage(of: pid))
     }
 
     private static func name(of process: Int32) -> String {

@@ -1,3 +1,4 @@
+internal import CLagLinux
 internal import CLagRemote
 internal import Glibc
 internal import LagModel
@@ -49,6 +50,14 @@ struct ProcessTree: ~Copyable {
     /// `root` and its current descendants. Takes some 10 µs per process of the machine.
     static func members(below root: pid_t) -> Set<pid_t> { members(below: root, parents()) }
 
+    /// The same with their identities, without zombies. Takes no longer.
+    static func identities(below root: pid_t) -> [ProcessID] {
+        let processes = processes()
+        return members(below: root, processes.mapValues(\.parent)).sorted().compactMap { pid in
+            processes[pid].flatMap { isLiving(pid, $0) ? ProcessID(pid, $0) : nil }
+        }
+    }
+
     /// Whether a process is now `root` or a descendant of it. Takes some 10 µs per generation.
     static func contains(_ process: pid_t, below root: pid_t) -> Bool {
         guard root > 0 else { return false }
@@ -78,12 +87,14 @@ struct ProcessTree: ~Copyable {
 
     /// nil: it has exited (or is a zombie that waits for its parent).
     static func startTicks(of pid: pid_t) -> UInt64? {
-        var status = cll_thread_status()
-        var ticks: UInt64 = 0
-        guard cll_procfs_start_ticks(pid, &ticks) == 0, cll_procfs_status(pid, 0, &status) == 0 else { return nil }
-        // The state is that of the main thread, which may have exited before the others.
-        let hasMain = status.state != CChar(UInt8(ascii: "Z")) && status.state != CChar(UInt8(ascii: "X"))
-        return hasMain || ProcFile.numbers(in: "/proc/\(pid)/task").count > 1 ? ticks : nil
+        var process = cll_process()
+        return cll_procfs_process(pid, &process) == 0 && isLiving(pid, process) ? process.start_ticks : nil
+    }
+
+    /// The state is that of the main thread, which may have exited before the others.
+    private static func isLiving(_ pid: pid_t, _ process: cll_process) -> Bool {
+        let hasMain = process.state != CChar(UInt8(ascii: "Z")) && process.state != CChar(UInt8(ascii: "X"))
+        return hasMain || ProcFile.numbers(in: "/proc/\(pid)/task").count > 1
     }
 
     static func hasEnded(_ pidfd: Int32) -> Bool {
@@ -94,24 +105,26 @@ struct ProcessTree: ~Copyable {
     deinit { for member in members where member.pidfd >= 0 { close(member.pidfd) } }
 
     /// Each process of the machine with its parent; empty if `/proc` shows the process IDs of another PID namespace.
-    static func parents() -> [pid_t: pid_t] {
-        var parents: [pid_t: pid_t] = [:]
-        guard ProcFolder.fault == nil else { return parents }
+    static func parents() -> [pid_t: pid_t] { processes().mapValues(\.parent) }
+
+    private static func processes() -> [pid_t: cll_process] {
+        var processes: [pid_t: cll_process] = [:]
+        guard ProcFolder.fault == nil else { return processes }
         for pid in ProcFile.numbers(in: "/proc") {
-            if let parent = parent(of: pid) { parents[pid] = parent }
+            var process = cll_process()
+            if cll_procfs_process(pid, &process) == 0 { processes[pid] = process }
         }
-        return parents
+        return processes
     }
 
-    /// From `stat`, field 4 (proc(5)); the name in field 2 may contain anything, including parentheses.
     private static func parent(of pid: pid_t) -> pid_t? {
-        parent(inStat: ProcFile.text(at: "/proc/\(pid)/stat", limit: 1024) ?? "")
+        var process = cll_process()
+        return cll_procfs_process(pid, &process) == 0 ? process.parent : nil
     }
+}
 
-    /// By bytes: a name may end with a scalar (U+0600) that forms one `Character` with the parenthesis after it.
-    static func parent(inStat text: String) -> pid_t? {
-        guard let end = text.utf8.lastIndex(of: UInt8(ascii: ")")) else { return nil }
-        let fields = text.utf8[end...].dropFirst().split(separator: UInt8(ascii: " "))
-        return fields.count > 1 ? pid_t(Substring(fields[1])) : nil
+extension ProcessID {
+    fileprivate init(_ pid: pid_t, _ process: cll_process) {
+        self.init(pid: pid, startTicks: process.start_ticks, image: ProgramImage(firstStack: process.image))
     }
 }

@@ -1,3 +1,4 @@
+internal import CLagLinux
 internal import LagOutput
 internal import Testing
 
@@ -44,13 +45,17 @@ struct WatchPartsTests {
     }
 
     /// proc_pid_stat(5): the text between the parentheses is chosen by the program.
-    @Test func `the parent of a process is found with any process name`() {
+    @Test func `the identity and the parent of a process are found with any process name`() {
         for name in [
             "sh", "a) b", ") S 7 (", "x\u{301}", "\u{301}", "\u{200d}", "\u{fe0f}", "\u{600}", "x\u{110bd}", "\n)", "e\u{20dd}",
         ] {
-            #expect(ProcessTree.parent(inStat: "42 (\(name)) S 17 42 42 0") == 17, "\(name)")
+            var process = cll_process()
+            let rest = "S 17 42 42 0 -1 0 0 0 0 0 1 1 0 0 20 0 1 0 4711 0 0 0 0 0 140720308486144 0"
+            #expect(cll_parse_process("42 (\(name)) \(rest)", &process) == 0, "\(name)")
+            #expect(process.parent == 17 && process.start_ticks == 4711 && process.image == 140_720_308_486_144, "\(name)")
         }
-        #expect(ProcessTree.parent(inStat: "") == nil && ProcessTree.parent(inStat: "42 (x)") == nil)
+        var process = cll_process()
+        #expect(cll_parse_process("", &process) != 0 && cll_parse_process("42 (x)", &process) != 0)
     }
 
     @Test func `entries of a process without permission to signal the others are not trusted`() {
