@@ -28,6 +28,8 @@ struct CallChainReader {
     private var search = SearchBackoff(first: 16, most: 1024)
     /// Readings since the interpreter last showed where the thread is. Sometimes it does not, for example while a wait begins.
     private var failures = 0
+    /// The last calls that were read twice.
+    private var last: [CallChain.Call]?
     private static let mostFailures = 16
 
     init(process: Int32, tid: Int32) {
@@ -52,8 +54,9 @@ struct CallChainReader {
             defer { known.memory.close(nil) }
             return known.runtime.calls(of: thread, known.memory)
         }
-        // It may have woken meanwhile, and may sleep again.
-        guard let calls = once(), calls == once() else { return nil }
+        // It may have woken meanwhile, and may sleep again: then it is somewhere else than before.
+        guard let calls = once(), calls == last || calls == once() else { return nil }
+        last = calls
         return CallChain(calls: calls)
     }
 
