@@ -5,6 +5,15 @@
 /// grows if they find nothing; and while loops are watched, the relay makes rounds without a post. Honest loops answer once per
 /// interval of their watchdog: the first round after a pause begins at once.
 struct RelayPace {
+    /// Why a wait ended.
+    enum Wake {
+        case post
+        /// It was time to check whether an answer came without a post.
+        case check
+        /// A time that the relay has set itself (``TurnFilter``).
+        case appointment
+    }
+
     /// The distance between the beginnings of two rounds. An answer has its own timestamp, so a millisecond does no harm.
     static let shortestNanoseconds: UInt64 = 1_000_000
     /// After rounds that found nothing.
@@ -17,14 +26,14 @@ struct RelayPace {
 
     private var begun: UInt64 = 0
     private var gap = Self.shortestNanoseconds
-    private var wasWoken = true
+    private var wake = Wake.post
     private var suspiciousUntil: UInt64 = 0
 
     /// Call it when a round that began then is over.
     mutating func recordRound(_ begun: UInt64, foundAnswers: Bool) {
         self.begun = begun
-        gap = foundAnswers || !wasWoken ? Self.shortestNanoseconds : min(gap * 2, Self.longestNanoseconds)
-        if foundAnswers, !wasWoken { suspiciousUntil = begun &+ Self.suspicionNanoseconds }
+        gap = foundAnswers || wake != .post ? Self.shortestNanoseconds : min(gap * 2, Self.longestNanoseconds)
+        if foundAnswers, wake == .check { suspiciousUntil = begun &+ Self.suspicionNanoseconds }
     }
 
     /// Until when to wait for a post.
@@ -33,8 +42,8 @@ struct RelayPace {
         return now &+ (now < suspiciousUntil ? Self.suspiciousCheckNanoseconds : Self.checkNanoseconds)
     }
 
-    /// Call it when the wait ended, by a post or a timeout.
-    mutating func recordWake(_ wasWoken: Bool) { self.wasWoken = wasWoken }
+    /// Call it when the wait ended.
+    mutating func recordWake(_ wake: Wake) { self.wake = wake }
 
     /// When the next round may begin; nil: at once.
     func pause(at now: UInt64) -> UInt64? { now &- begun >= gap ? nil : begun &+ gap }

@@ -4,7 +4,7 @@ internal import LagActivity
 internal import LagDetection
 internal import Synchronization
 
-/// Passes the answers of a table's loops on, each to the watchdog of its own process.
+/// Passes the answers of a table's loops on, each to the watchdog of its own process, except for short turns (``TurnFilter``).
 ///
 /// All loops post to one semaphore in the table; the time of its last answer shows which beacon it was. Nothing here waits for
 /// anything else: a late answer would look as if the watchdog, and so perhaps the machine, had been stopped.
@@ -14,6 +14,14 @@ final class SharedLoopTableRelay: @unchecked Sendable {
         let loop: RemoteLoop
         let semaphore: WakeSemaphore
         var answered: UInt64
+        var filter: TurnFilter
+
+        /// Only while all loops of its process rest, as far as their watchdog knows: otherwise it may wait for this answer, which
+        /// ends a stall. What may not be a loop, or waits for a set of descriptors, which may change each time, must be read at
+        /// each rest.
+        func mayFilter(at index: UInt32, in table: SharedLoopTable) -> Bool {
+            semaphore.isParked && loop.isConfirmed && table.waitPlace(at: index).epoll != nil
+        }
     }
 
     private let table: SharedLoopTable
@@ -32,7 +40,8 @@ final class SharedLoopTableRelay: @unchecked Sendable {
     /// From now on the answers of the loop at this slot are relayed. Any thread.
     func pass(_ loop: RemoteLoop, to semaphore: WakeSemaphore, at index: UInt32) {
         let answered = clb_beacon_answered_ns(loop.beacon.raw)
-        places.withLock { $0[index] = Place(loop: loop, semaphore: semaphore, answered: answered) }
+        let filter = TurnFilter(at: clb_now_ns())
+        places.withLock { $0[index] = Place(loop: loop, semaphore: semaphore, answered: answered, filter: filter) }
         // It may have answered before.
         semaphore.post()
     }
@@ -58,14 +67,11 @@ final class SharedLoopTableRelay: @unchecked Sendable {
             let begun = clb_now_ns()
             _ = table.drain()
             let call = probe.present
-            var answers = 0
+            var (answers, due) = (0, UInt64.max)
             let isWatching = places.withLock { places in
                 for index in places.keys {
-                    let answered = clb_beacon_answered_ns(places[index]!.loop.beacon.raw)
-                    guard answered != places[index]!.answered else { continue }
-                    places[index]!.answered = answered
-                    places[index]!.semaphore.post(answeredAt: answered)
-                    answers += 1
+                    if relay(&places[index]!, at: index, now: begun) { answers += 1 }
+                    due = min(due, places[index]!.filter.dueNanoseconds)
                 }
                 return !places.isEmpty
             }
@@ -76,9 +82,36 @@ final class SharedLoopTableRelay: @unchecked Sendable {
             }
             probe.answer(call, by: .relay)
             pace.recordRound(begun, foundAnswers: answers > 0)
-            let wasWoken = table.wait(until: pace.deadline(isWatching: isWatching, at: clb_now_ns()))
-            pace.recordWake(wasWoken)
+            let check = pace.deadline(isWatching: isWatching, at: clb_now_ns())
+            pace.recordWake(table.wait(until: min(check, due)) ? .post : due < check ? .appointment : .check)
             if let pause = pace.pause(at: clb_now_ns()), !stopping.load(ordering: .acquiring) { Self.sleep(until: pause) }
         }
+    }
+
+    /// - Returns: whether the loop has answered since the last round.
+    private func relay(_ place: inout Place, at index: UInt32, now: UInt64) -> Bool {
+        let beacon = place.loop.beacon.raw
+        let answered = clb_beacon_answered_ns(beacon)
+        let hasAnswered = answered != place.answered
+        if hasAnswered {
+            place.answered = answered
+            let mayFilter = place.mayFilter(at: index, in: table)
+            place.filter.recordAnswer(at: answered, now: now, mayFilter: mayFilter)
+        }
+        switch place.filter.step(at: now, rests: { Self.rests(beacon) }) {
+        case .nothing: break
+        // The relay itself has let the time pass until now.
+        case .work: place.semaphore.post(answeredAt: hasAnswered ? answered : now)
+        case .visit: place.semaphore.post()
+        }
+        return hasAnswered
+    }
+
+    /// Whether the loop rests now; if so, it answers when it wakes.
+    private static func rests(_ beacon: UnsafeMutablePointer<clb_beacon>) -> Bool {
+        let word = clb_beacon_word(beacon)
+        guard UInt8(truncatingIfNeeded: word) == LoopActivity.waiting.rawValue else { return false }
+        clb_beacon_rearm(beacon, UInt32(CLB_ARMED_ANY))
+        return clb_beacon_word(beacon) == word
     }
 }

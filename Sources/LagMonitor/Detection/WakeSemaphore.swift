@@ -1,5 +1,6 @@
 internal import CLagBeacon
 package import LagActivity
+internal import Synchronization
 
 /// A semaphore with waits on `CLOCK_MONOTONIC`. `sem_timedwait` and libdispatch's timed wait on Linux follow the wall clock and
 /// misfire when it is set.
@@ -7,6 +8,7 @@ package import LagActivity
 package final class WakeSemaphore: @unchecked Sendable {
     /// What beacons are armed with.
     let raw: UnsafeMutablePointer<clb_waker>
+    private let parked = Atomic<Bool>(false)
 
     package init() {
         guard let memory = clb_waker_create() else { fatalError("no memory for a semaphore") }
@@ -30,7 +32,14 @@ package final class WakeSemaphore: @unchecked Sendable {
 
     /// - Parameter deadline: `CLOCK_MONOTONIC` nanoseconds; `.max`: no deadline.
     /// - Returns: whether it was posted (and did not time out).
-    package func wait(until deadline: UInt64) -> Bool { clb_waker_wait(raw, deadline) != 0 }
+    package func wait(until deadline: UInt64) -> Bool {
+        parked.store(deadline == .max, ordering: .releasing)
+        defer { parked.store(false, ordering: .releasing) }
+        return clb_waker_wait(raw, deadline) != 0
+    }
+
+    /// Whether a thread waits here without a deadline: a watchdog does if all its loops rest. Any thread.
+    package var isParked: Bool { parked.load(ordering: .acquiring) }
 
     /// Takes all pending posts.
     /// - Returns: when the first beacon among them answered; 0 if none did.

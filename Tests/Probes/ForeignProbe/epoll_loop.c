@@ -143,6 +143,15 @@ __attribute__((noinline)) static void turn_timed(void) {
     }
 }
 
+// An idle server with a timer.
+static void turn_by_timer(void) {
+    int set = epoll_create1(EPOLL_CLOEXEC), ends[2];
+    struct epoll_event event = {.events = EPOLLIN};
+    if (pipe(ends) != 0) _exit(3);
+    epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event);
+    for (;;) epoll_wait(set, &event, 1, 100);
+}
+
 // Its first waits come before it sets its name.
 static void *turn_named_late(void *name) {
     int set = epoll_create1(EPOLL_CLOEXEC);
@@ -199,6 +208,7 @@ int run_epoll_loop(int count, char **arguments) {
         pthread_create(&threads[2], NULL, turn_named_late, "late");
     }
     if (strcmp(name, "timed") == 0) turn_timed();
+    if (strcmp(name, "timer") == 0) turn_by_timer();
     turn(handler);
     return 0;
 }

@@ -1,10 +1,12 @@
 internal import CLagBeacon
 internal import Foundation
-internal import LagRemote
+import LagDetection
+internal import Synchronization
 internal import TestSupport
 internal import Testing
 
 @testable import LagMonitor
+@testable internal import LagRemote
 
 /// Loops of another, unmodified process, watched through the library that is preloaded into it.
 @Suite(.serialized) struct RemoteTests {
@@ -118,6 +120,20 @@ internal import Testing
         process.stop(microseconds: 700_000)
         usleep(300_000)
         #expect(process.reported.isEmpty, "\(process.reported)")
+    }
+
+    /// As most servers do, it wakes ten times a second for some µs.
+    @Test func `the timer of an idle loop seldom wakes its watchdog`() throws {
+        let process = try RemoteProcess(["epoll", "timer"])
+        defer { process.end() }
+        #expect(eventually { process.watch.watchedLoops == 1 })
+        let monitor = try #require(process.watch.watching.withLock { $0.first })
+        sleep(1)
+        let before = try #require(monitor.watchdogCounters).wakes
+        sleep(5)
+        let wakes = try #require(monitor.watchdogCounters).wakes - before
+        // 50 iterations, at each of which it would wake twice or more.
+        #expect((1..<50).contains(wakes), "\(wakes)")
     }
 }
 

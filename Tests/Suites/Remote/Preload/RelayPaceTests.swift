@@ -15,7 +15,7 @@ struct RelayPaceTests {
     @Test func `the first round after a pause starts at once`() {
         var pace = RelayPace()
         pace.recordRound(1000 * millisecond, foundAnswers: true)
-        pace.recordWake(true)
+        pace.recordWake(.post)
         #expect(pace.pause(at: 1500 * millisecond) == nil)
         #expect(pace.pause(at: 1000 * millisecond + 200_000) == 1001 * millisecond)
     }
@@ -26,7 +26,7 @@ struct RelayPaceTests {
         let end = now + 1000 * millisecond
         while now < end {
             pace.recordRound(now, foundAnswers: false)
-            pace.recordWake(true)
+            pace.recordWake(.post)
             rounds += 1
             now = pace.pause(at: now + 1000) ?? now + 1000
         }
@@ -40,11 +40,21 @@ struct RelayPaceTests {
         let now = 9000 * millisecond
         #expect(pace.deadline(isWatching: false, at: now) == .max)
         #expect(pace.deadline(isWatching: true, at: now) == now + RelayPace.checkNanoseconds)
-        pace.recordWake(false)
+        pace.recordWake(.check)
         pace.recordRound(now, foundAnswers: true)
         #expect(pace.deadline(isWatching: true, at: now) == now + RelayPace.suspiciousCheckNanoseconds)
         let later = now + RelayPace.suspicionNanoseconds
         #expect(pace.deadline(isWatching: true, at: later) == later + RelayPace.checkNanoseconds)
+    }
+
+    /// The relay looks again at a loop that has just begun to work, and may find another one's answer.
+    @Test func `a round at the relay's own time suspects no process, and delays no answer`() {
+        var pace = RelayPace()
+        let now = 9000 * millisecond
+        pace.recordWake(.appointment)
+        for foundAnswers in [true, false, false] { pace.recordRound(now, foundAnswers: foundAnswers) }
+        #expect(pace.deadline(isWatching: true, at: now) == now + RelayPace.checkNanoseconds)
+        #expect(pace.pause(at: now + 1000) == now + RelayPace.shortestNanoseconds)
     }
 
     private func withHostile(_ remote: RemoteProcess, _ write: @escaping @Sendable (UInt) -> Void, _ body: () throws -> Void)
