@@ -54,8 +54,6 @@ class Pen(Injected):
 
 class Webdis(Injected):
     name = "webdis"
-    # A loop wakes ten times a second.
-    idle_limit = 0.007
     needs = ("webdis",)
     greeting = b"GET /PING HTTP/1.1\r\nHost: a\r\n\r\n"
     any_thread = True

@@ -111,8 +111,6 @@ class Django(SynchronousWeb):
 
 class Uvicorn(PythonWeb):
     name = "uvicorn"
-    # It wakes ten times a second, and its rests have Python's frames.
-    idle_limit = 0.009
     packages = ("uvicorn",)
     options = ("--loop", "asyncio")
 
@@ -129,7 +127,7 @@ class UvicornUvloop(Uvicorn):
 class UvicornWorkers(Uvicorn):
     name, is_known = "uvicorn-workers", True
     # Two workers and their parent wake ten times a second each.
-    idle_limit = 0.018
+    idle_limit = 0.01
     # Its parent kills a worker that does not answer it for five seconds.
     hang_path = ""
     options = ("--loop", "asyncio", "--workers", "2")
