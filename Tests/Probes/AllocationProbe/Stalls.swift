@@ -268,12 +268,3 @@ enum Stalls {
         }
     }
 }
-
-// Unchecked: a mutex is designed to be shared. Never freed.
-final class RawMutex: @unchecked Sendable {
-    private let raw = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-
-    init() { pthread_mutex_init(raw, nil) }
-    func lock() { pthread_mutex_lock(raw) }
-    func unlock() { pthread_mutex_unlock(raw) }
-}

@@ -1,5 +1,6 @@
 internal import LagActivity
 import LagRunLoop
+import TestSupport
 import Testing
 
 /// One mode at a time; `common` is a set of modes.

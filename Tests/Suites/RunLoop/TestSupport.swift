@@ -6,6 +6,7 @@ internal import LagActivity
 internal import LagModel
 import LagRunLoop
 import Synchronization
+import TestSupport
 import Testing
 
 /// Entries from any thread, in their order.
@@ -17,16 +18,6 @@ final class Log<Note: Sendable & Equatable>: Sendable {
 
     func add(_ note: Note) { notes.withLock { $0.append(note) } }
     func clear() { notes.withLock { $0 = [] } }
-}
-
-/// A number that any thread may add to.
-final class Counter: Sendable {
-    private let count = Atomic<Int>(0)
-
-    var value: Int { count.load(ordering: .acquiring) }
-
-    @discardableResult
-    func add(_ amount: Int = 1) -> Int { count.wrappingAdd(amount, ordering: .acquiringAndReleasing).newValue }
 }
 
 /// Holds a value that is set after the closure that uses it was created.

@@ -144,10 +144,3 @@ package struct MainStalls: Sendable {
         exit(1)
     }
 }
-
-private final class Counter: Sendable {
-    private let count = Atomic<Int>(0)
-
-    func add() { count.add(1, ordering: .relaxed) }
-    var value: Int { count.load(ordering: .relaxed) }
-}

@@ -46,15 +46,6 @@ enum OwnProcess {
     }
 }
 
-/// A number that any thread may add to.
-final class Counter: Sendable {
-    private let count = Atomic<Int>(0)
-
-    var value: Int { count.load(ordering: .acquiring) }
-
-    func add(_ amount: Int = 1) { count.wrappingAdd(amount, ordering: .acquiringAndReleasing) }
-}
-
 /// Entries from any thread, in their order.
 final class Notes<Note: Sendable & Equatable>: Sendable {
     private let list = Mutex<[Note]>([])

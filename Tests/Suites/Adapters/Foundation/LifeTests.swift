@@ -112,12 +112,6 @@ extension FoundationTests {
     }
 }
 
-final class Counter: Sendable {
-    private let count = Atomic<Int>(0)
-    func add() { count.add(1, ordering: .relaxed) }
-    var value: Int { count.load(ordering: .relaxed) }
-}
-
 /// Keeps a loop turning with a manual source that signals itself.
 final class SelfSignallingSource: Sendable {
     private let isOn = Atomic<Bool>(false)

@@ -4,21 +4,9 @@ import Dispatch
 import Glibc
 import LagMonitor
 import Synchronization
+import TestSupport
 
-// Unchecked: a mutex is designed to be shared. Never freed.
-final class RawMutex: @unchecked Sendable {
-    let raw = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-
-    init(kind: Int32? = nil, isRobust: Bool = false) {
-        var attributes = pthread_mutexattr_t()
-        pthread_mutexattr_init(&attributes)
-        if let kind { pthread_mutexattr_settype(&attributes, kind) }
-        if isRobust { pthread_mutexattr_setrobust(&attributes, Int32(PTHREAD_MUTEX_ROBUST)) }
-        pthread_mutex_init(raw, &attributes)
-    }
-
-    func lock() { pthread_mutex_lock(raw) }
-    func unlock() { pthread_mutex_unlock(raw) }
+extension RawMutex {
     /// Unlocks it in place of its owner, which glibc does not check: this ends a deadlock.
     func unlock(after hold: @escaping @Sendable () -> Void) {
         DispatchQueue.global().async {
