@@ -1,5 +1,6 @@
 import LagDetection
 import LagMonitorDelivery
+import LagMonitorTestKit
 import LagOutput
 import LagRunLoop
 import Synchronization
@@ -57,24 +58,7 @@ extension MonitorCoreTests {
             return [statistics.reported, statistics.dropped]
         }
         for number in 1...2 {
-            let time = UInt64(number) * 1_000_000_000_000
-            var record = StallRecord(
-                id: StallID(startRealtimeNanoseconds: Int64(time), randomHigh: 1, randomLow: UInt64(number)),
-                startRealtimeNanoseconds: Int64(time),
-                startMonotonicNanoseconds: time,
-                durationNanoseconds: 400_000_000,
-                thresholdNanoseconds: 150_000_000,
-                phase: .end,
-                kind: .callout,
-                loop: "main",
-                threadID: 5
-            )
-            record.foundBy = [.callout]
-            record.threadName = "main"
-            record.fingerprint = "v1:000000000000000\(number)"
-            record.stackHash = "9088f728ab831587"
-            record.cause = .cpu
-            core.deliver(record, WatchCounters(stalls: UInt64(number)))
+            core.deliver(.sample(number: UInt64(number)), WatchCounters(stalls: UInt64(number)))
         }
         #expect(statistics() == [0, 0], "on their way")
         sink.settle(lost: 0)

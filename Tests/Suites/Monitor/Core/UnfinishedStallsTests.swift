@@ -1,4 +1,5 @@
 import Glibc
+import LagMonitorTestKit
 import LagOutput
 import TestSupport
 import Testing
@@ -63,17 +64,7 @@ struct UnfinishedStallsTests {
         let path = "/tmp/lagmonitor-shared-\(getpid())"
         defer { for name in [path, path + ".1"] { unlink(name) } }
         func record(_ number: UInt64) -> StallRecord {
-            StallRecord(
-                id: StallID(startRealtimeNanoseconds: 1, randomHigh: number, randomLow: 3),
-                startRealtimeNanoseconds: 1,
-                startMonotonicNanoseconds: 1,
-                durationNanoseconds: Self.second,
-                thresholdNanoseconds: 150_000_000,
-                phase: .begin,
-                kind: .callout,
-                loop: "loop-\(number)",
-                threadID: 5
-            )
+            .sample(loop: "loop-\(number)", duration: .seconds(1), phase: .begin, number: number)
         }
         let context = ProcessContext.current()
         let sink = MemorySink()

@@ -1,5 +1,6 @@
 import Dispatch
 import LagDetection
+import LagMonitorTestKit
 import LagOutput
 import Synchronization
 import TestSupport
@@ -48,19 +49,9 @@ import Testing
     }
 
     private func record(_ fingerprint: String = "v1:a", _ phase: StallRecord.Phase = .end, id: UInt64 = 0) -> StallRecord {
-        var record = StallRecord(
-            id: StallID(startRealtimeNanoseconds: 0, randomHigh: 0, randomLow: id),
-            startRealtimeNanoseconds: 0,
-            startMonotonicNanoseconds: 0,
-            durationNanoseconds: 200_000_000,
-            thresholdNanoseconds: 150_000_000,
-            phase: phase,
-            kind: .callout,
-            loop: "loop",
-            threadID: 1
-        )
+        var record = StallRecord.sample(duration: .milliseconds(200), phase: phase, number: id)
         record.fingerprint = fingerprint
-        record.capture = .passive
+        record.sequence = 0
         return record
     }
 

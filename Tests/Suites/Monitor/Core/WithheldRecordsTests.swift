@@ -1,4 +1,5 @@
 internal import LagActivity
+import LagMonitorTestKit
 import Synchronization
 import Testing
 
@@ -23,22 +24,8 @@ import Testing
     private let core = MonitorCore(configuration: StallMonitorConfiguration(), sinks: [])
 
     private func record(_ number: UInt64) -> StallRecord {
-        var record = StallRecord(
-            id: StallID(startRealtimeNanoseconds: 1, randomHigh: 1, randomLow: number),
-            startRealtimeNanoseconds: 1,
-            startMonotonicNanoseconds: number,
-            durationNanoseconds: 400_000_000,
-            thresholdNanoseconds: 150_000_000,
-            phase: .end,
-            kind: .callout,
-            loop: "candidate",
-            threadID: 5
-        )
-        record.foundBy = [.callout]
-        record.threadName = "candidate"
-        record.fingerprint = "v1:0000000000000001"
-        record.stackHash = "9088f728ab831587"
-        record.cause = .cpu
+        var record = StallRecord.sample(loop: "candidate", number: number)
+        record.startMonotonicNanoseconds = number
         return record
     }
 
