@@ -49,7 +49,8 @@ import Testing
         }
         let text = manifest.joined(separator: "\n")
         try text.write(to: folder.appendingPathComponent("Package.swift"), atomically: true, encoding: .utf8)
-        let dump = try run("swift", "package", "--package-path", folder.path, "dump-package")
+        // SwiftPM leaves files in the folder for temporary ones.
+        let dump = try run("TMPDIR=\(folder.path)", "swift", "package", "--package-path", folder.path, "dump-package")
         #expect(dump.status == 0, "\(text)\n\(dump.output)")
 
         let own = CodeText.lines(Snippet.content(of: "Package.swift")).joined().replacing("( ", with: "(")
