@@ -1,5 +1,7 @@
-// Connections that a thread accepts between waits of its loop.
+// Connections that a thread accepts between waits of its loop, or while it rests in `accept`.
 #include "loop.h"
+
+#include <errno.h>
 
 // Whether the thread's last wait was that of its loop or its candidate, on poll or select.
 static int is_from_last_wait(const loop_thread *thread) {
@@ -35,4 +37,48 @@ void loop_accept(int is_connection) {
     if (!thread->is_serving || state == CLB_SLOT_FREE) return;
     clb_loop_table_slot *slot = clb_loop_table_slot_at(loop_table, thread->index);
     __atomic_store_n(&slot->served_word, clb_beacon_word(thread->beacon), __ATOMIC_RELAXED);
+}
+
+// MARK: Rests
+
+static int rests_at(const loop_thread *thread, int listener) {
+    return thread->rested_at == listener + 1 && thread->process != 0 && loop_is_same_process(thread);
+}
+
+// A thread without a loop that blocks in `accept` rests there. What it does with each connection is a job: its waits belong to no loop, unless they go
+// on for as long as those of a loop within a handler do. (A loop that is known already, and blocks in `accept`, stalls.)
+static void begin_job(loop_thread *thread, uint64_t now_ns) {
+    loop_forget(thread);
+    thread->is_serving = 1;
+    thread->job_ns = now_ns;
+}
+
+// Before it blocks: what looked like a loop was the last job's.
+uint64_t loop_begin_accept(int listener) {
+    loop_thread *thread = &loop_self;
+    if (!__atomic_load_n(&loop_is_active, __ATOMIC_ACQUIRE)) return 0;
+    uint64_t now_ns = clb_ticker_now_ns(&thread->ticker, loop_table);
+    if (rests_at(thread, listener)) begin_job(thread, now_ns);
+    return now_ns;
+}
+
+static void end_accept(loop_thread *thread, int listener, uint64_t begun_ns) {
+    uint64_t now_ns = clb_ticker_now_ns(&thread->ticker, loop_table);
+    if (now_ns - begun_ns >= (uint64_t)LOOP_REST_MS * 1000000) {
+        if (!loop_begin(thread) || clb_claim_state(thread->claim) == CLB_SLOT_LIVE) return;
+        begin_job(thread, now_ns);
+        thread->rested_at = listener + 1;
+        thread->quick_accepts = 0;
+    } else if (rests_at(thread, listener) && ++thread->quick_accepts >= LOOP_OTHER_WAITS) {
+        // Another socket may have this number by now, as after a start that waited for one connection.
+        thread->rested_at = 0;
+        loop_end_service(thread);
+    }
+}
+
+void loop_end_accept(int listener, uint64_t begun_ns, int connection) {
+    int saved = errno;
+    if (begun_ns != 0) end_accept(&loop_self, listener, begun_ns);
+    errno = saved;
+    if (connection >= 0) loop_accept(1);
 }

@@ -29,6 +29,20 @@ void loop_end_claim(clb_beacon *beacon, uint32_t index, uint64_t claim, uint32_t
     clb_loop_table_change(loop_table, index, claim, state);
 }
 
+void loop_forget(loop_thread *thread) {
+    if (clb_claim_state(thread->claim) == CLB_SLOT_LIVE) {
+        loop_end_claim(thread->beacon, thread->index, thread->claim, CLB_SLOT_WITHDRAWN);
+        thread->beacon = &unread_beacon;
+        thread->claim = 0;
+    } else if (thread->claim != 0) {
+        loop_withdraw(thread);
+    }
+    thread->place.sp = thread->other.sp = thread->outer.sp = 0;
+    thread->object = thread->other_object = LOOP_OTHER_OBJECT;
+    thread->other_rank = LOOP_RANK_SLEEP;
+    thread->other_waits = thread->inner_waits = 0;
+}
+
 static uint8_t *claims_of(loop_thread *thread, int rank) {
     return &thread->provisional_claims[rank == LOOP_RANK_ONE ? LOOP_KIND_ONE : LOOP_KIND_SEVERAL];
 }

@@ -36,6 +36,15 @@ static void begin_thread(loop_thread *thread) {
     thread->process = hot_process();
 }
 
+int loop_begin(loop_thread *thread) {
+    if (!__atomic_load_n(&loop_is_active, __ATOMIC_ACQUIRE)) return 0;
+    if (thread->process == 0 || !loop_is_same_process(thread)) {
+        if (clb_makes_no_calls()) return 0;
+        begin_thread(thread);
+    }
+    return !thread->is_over;
+}
+
 // MARK: Loops
 
 void loop_end_thread(void *value) {
@@ -111,9 +120,11 @@ static int has_been_gone(const loop_thread *thread, int32_t milliseconds) {
     return (int64_t)(clb_now_ns() - last_ns) >= (int64_t)milliseconds * 1000000;
 }
 
-// Whether the candidate is obsolete: it has not waited while others waited often and for long.
+// Whether the candidate, or the job of a thread that rests in `accept`, is obsolete: it has not waited while others waited often and for long.
 static int is_past(const loop_thread *thread) {
-    return thread->inner_waits >= LOOP_OTHER_WAITS && (thread->claim == 0 || has_been_gone(thread, LOOP_GONE_MS));
+    if (thread->inner_waits < LOOP_OTHER_WAITS) return 0;
+    if (thread->claim != 0) return has_been_gone(thread, LOOP_GONE_MS);
+    return thread->rested_at == 0 || clb_now_ns() - thread->job_ns >= (uint64_t)LOOP_GONE_MS * 1000000;
 }
 
 // Adds a wait to a row of `waits`: whether at least half of them came as fast as a server's answers. (A loop rests between its waits.)
@@ -251,12 +262,7 @@ static int is_within_service(loop_thread *thread, int32_t object, int rank, uint
 __attribute__((noinline)) loop_thread *loop_consider(
     loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp, int purpose
 ) {
-    if (!__atomic_load_n(&loop_is_active, __ATOMIC_ACQUIRE)) return NULL;
-    if (thread->process == 0 || !loop_is_same_process(thread)) {
-        if (clb_makes_no_calls()) return NULL;
-        begin_thread(thread);
-    }
-    if (thread->is_over) return NULL;
+    if (!loop_begin(thread)) return NULL;
     uint32_t state = clb_claim_state(thread->claim);
     if (state == CLB_SLOT_LIVE && object != LOOP_OTHER_OBJECT && loop_is_made_anew(thread, object, address, sp)) {
         thread->other_waits = 0;

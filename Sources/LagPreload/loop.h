@@ -32,6 +32,7 @@ enum {
     LOOP_RETRY_WAITS = 1024,  // after a claim that found no free slot
     LOOP_FUNCTION_BYTES = 4096,
     LOOP_CALL_BYTES = 128,    // more than one C function's frame, less than one nested call of the interpreter
+    LOOP_REST_MS = 100,       // an `accept` of this duration blocked: even a busy machine seldom interrupts a call for so long
     LOOP_CLIENT_BYTES = 65536,  // how much further out in the stack than a loop's wait a function called by a C handler may wait (arrays of events)
 };
 
@@ -99,6 +100,9 @@ typedef struct loop_thread {
     uint64_t claim;       // its state: CLB_SLOT_PROVISIONAL is a claim for the candidate at `other`, _LIVE for the loop; _FREE: none
     uint32_t index;
     uint8_t provisional_claims[LOOP_KINDS];
+    int32_t rested_at;    // the listening socket at which the thread rests in `accept`, plus one; 0: none
+    int32_t quick_accepts;  // how many in a row did not block there
+    uint64_t job_ns;      // when the last connection from there was accepted
     uint64_t accepted;    // the beacon's word since the last connection was accepted; another one: not since the last wait
     uint32_t is_over;     // the thread's destructors are running
 } loop_thread;
@@ -154,12 +158,16 @@ extern int loop_is_interpreter;
 // Its destructor is loop_end_thread.
 extern pthread_key_t loop_end_key;
 void loop_end_thread(void *thread);
+// Prepares the thread's data at its first call in this process; 0: its waits do not count.
+int loop_begin(loop_thread *thread);
 // Called at the first wait of a forked process, or at the library's start: the thread's data belongs to its parent.
 void loop_begin_process(const loop_thread *thread);
 // Withdraws the claim for a candidate that another one has replaced: it never was a loop.
 void loop_withdraw(loop_thread *thread);
 // Ends the claim of a loop: what its thread does now is not the loop's work. `state` is CLB_SLOT_ENDED or CLB_SLOT_WITHDRAWN.
 void loop_end_claim(clb_beacon *beacon, uint32_t index, uint64_t claim, uint32_t state);
+// The thread has neither a loop nor a candidate from now on. Withdraws its claim.
+void loop_forget(loop_thread *thread);
 // `state` is CLB_SLOT_LIVE or CLB_SLOT_PROVISIONAL. For a provisional claim the thread has no place, so each of its waits is examined.
 // NULL: there is no free slot.
 loop_thread *loop_claim_slot(loop_thread *thread, uint32_t state, int32_t object, int rank, uint64_t address, uint64_t sp);
@@ -211,6 +219,9 @@ void loop_forget_claims(void);
 void loop_end_service(loop_thread *thread);
 // The thread has accepted a connection, or submitted something to a ring.
 void loop_accept(int is_connection);
+// A call of `accept` begins; returns its time. Pass it to loop_end_accept.
+uint64_t loop_begin_accept(int listener);
+void loop_end_accept(int listener, uint64_t begun_ns, int connection);
 
 // This thread ends the process, without further work of its loop.
 void loop_finish(void);

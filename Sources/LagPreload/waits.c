@@ -134,8 +134,9 @@ struct sockaddr;
             errno = ENOSYS; \
             return -1; \
         } \
+        uint64_t begun_ns = loop_begin_accept(socket); \
         int connection = function arguments; \
-        if (connection >= 0) loop_accept(1); \
+        loop_end_accept(socket, begun_ns, connection); \
         return connection; \
     }
 

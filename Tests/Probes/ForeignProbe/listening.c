@@ -1,6 +1,7 @@
 // A listening socket without a name in the file system.
 #define _GNU_SOURCE
 #include "probes.h"
+#include <sys/wait.h>
 #include <unistd.h>
 
 int listen_here(struct sockaddr_un *address, int backlog) {
@@ -18,6 +19,19 @@ int connect_there(const struct sockaddr_un *address) {
     int client = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (connect(client, (const struct sockaddr *)address, LISTENING_NAME_BYTES) != 0) _exit(3);
     return client;
+}
+
+int accept_after(int listener, const struct sockaddr_un *address, int milliseconds) {
+    pid_t client = fork();
+    if (client == 0) {
+        usleep((useconds_t)milliseconds * 1000);
+        connect_there(address);
+        _exit(0);
+    }
+    int connection = accept(listener, NULL, NULL);
+    if (connection < 0) _exit(5);
+    waitpid(client, NULL, 0);
+    return connection;
 }
 
 int listen_with(int clients) {

@@ -25,5 +25,7 @@ enum { LISTENING_NAME_BYTES = sizeof(sa_family_t) + 6 };
 // A listening socket, and a connection to one. Both exit the program on failure.
 int listen_here(struct sockaddr_un *address, int backlog);
 int connect_there(const struct sockaddr_un *address);
+// Blocks in accept until a client connects, after that time. Returns the connection.
+int accept_after(int listener, const struct sockaddr_un *address, int milliseconds);
 // A socket to which that many clients have connected.
 int listen_with(int clients);

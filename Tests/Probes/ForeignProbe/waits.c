@@ -213,6 +213,20 @@ static void *forgetful_thread(void *argument) {
     return argument;
 }
 
+// A thread that rests in accept, and waits for each job's answers: that many times, for 600 ms or more.
+static void serve_jobs(int waits, int timeout_ms) {
+    struct sockaddr_un address;
+    int listener = listen_here(&address, 8);
+    for (int job = 0; job < 2; job++) {
+        close(accept_after(listener, &address, 200));
+        loop(1, 1);
+        usleep(600000);
+        loop(waits - 1, timeout_ms);
+        say("served");
+        await_line();
+    }
+}
+
 static void on_alarm(int signal) { (void)signal; }
 
 static volatile int forked_in_handler = -1;
@@ -397,6 +411,19 @@ int run_waits(int count, char **arguments) {
         deeper_loop(1, 1);
         check(accept(listener, NULL, NULL) >= 0, "accepted");
         say("accepted");
+        await_line();
+    } else if (strcmp(name, "jobs") == 0 && count > 4) {
+        serve_jobs(atoi(arguments[3]), atoi(arguments[4]));
+    } else if (strcmp(name, "blocks-in-accept") == 0) {
+        // Within a handler of the loop, which continues.
+        struct sockaddr_un address;
+        int listener = listen_here(&address, 8);
+        loop(12, 1);
+        accept_after(listener, &address, 200);
+        say("accepted");
+        await_line();
+        loop(2, 1);
+        say("looped");
         await_line();
     } else if (strcmp(name, "accepts-early") == 0) {
         // A start's round trips do not accept it: the connection was there before the loop's first wait.

@@ -64,6 +64,41 @@ struct HandlerWaitTests {
         try probe.expectEnd()
     }
 
+    /// As in preforking servers: a handler that waits for a child's output twice within a second looks like a loop's start.
+    @Test(arguments: ["epoll_wait", "set poll"]) func `waits of a thread that rests in accept are a job's`(call: String) throws {
+        let probe = try WatchedProbe("jobs", call, "20", "1")
+        try probe.word("served")
+        #expect(probe.table.loops.isEmpty)
+        try probe.next("served")
+        #expect(probe.table.loops.isEmpty)
+        try probe.expectEnd()
+    }
+
+    /// A session of its own, such as a tunnel.
+    @Test func `a job that waits often and for long is a loop until the thread accepts again`() throws {
+        let probe = try WatchedProbe("jobs", "epoll_wait", "64", "100")
+        try probe.word("served")
+        let first = probe.table.index(of: try #require(probe.table.live.first))
+        try probe.next("served")
+        let second = probe.table.index(of: try #require(probe.table.live.first))
+        #expect(second != first && probe.table.live.count == 1)
+        #expect(probe.table.loops.count(where: \.isWithdrawn) == 1)
+        try probe.expectEnd()
+    }
+
+    @Test(arguments: ["epoll_wait", "set poll"]) func `a loop that blocks in accept stays a loop, and is at work`(call: String)
+        throws
+    {
+        let probe = try WatchedProbe("blocks-in-accept", call)
+        try probe.word("accepted")
+        let loop = try #require(probe.table.live.first)
+        #expect(probe.table.activity(of: loop) == CLB_ACTIVITY_AFTER_WAITING)
+        let sequence = probe.table.sequence(of: loop)
+        try probe.next("looped")
+        #expect(probe.table.loops.count == 1 && probe.table.sequence(of: loop) == sequence + 4)
+        try probe.expectEnd()
+    }
+
     @Test func `a connection accepted outside the loop does not mark the loop as serving`() throws {
         let probe = try WatchedProbe("accepts-elsewhere", "set poll")
         try probe.word("accepted")
