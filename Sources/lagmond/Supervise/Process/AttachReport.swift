@@ -7,6 +7,8 @@ internal import LagRemote
 struct AttachReport {
     private var report = WatchReport()
     private var next = MonotonicTime.now
+    private var threadServers = ThreadServerHints()
+    private var threadServersDue = MonotonicTime.now + WatchReport.patience
 
     /// Call it repeatedly; only two calls per second have an effect.
     /// - Parameter label: the prefix of each line.
@@ -15,9 +17,12 @@ struct AttachReport {
         guard now >= next else { return }
         next = now + WatchReport.interval
         let command = WatchReport.Command(pid: watched.first?.pid ?? 0, name: "", isUndecided: true)
-        for message in report.update(watched.map(WatchReport.Process.init), of: command, at: now) {
-            Diagnostics.report(label + message)
+        var messages = report.update(watched.map(WatchReport.Process.init), of: command, at: now)
+        if now >= threadServersDue {
+            threadServersDue = now + WatchReport.patience
+            messages += threadServers.update(watched)
         }
+        for message in messages { Diagnostics.report(label + message) }
     }
 }
 

@@ -164,6 +164,16 @@ struct PythonServerTests {
         #expect(message.contains("python3 [") && end.signal == SIGTERM, "\(end.errors)")
     }
 
+    @Test func `an attached server that serves its clients in other threads is reported`() throws {
+        let server = try RunningProbe(["/usr/bin/python3", "-c", Self.threaded])
+        let watch = try RunningProbe([ProbeRun.lagmond, "attach", "--pid", "\(server.pid)", "--output", "/dev/null"])
+        let message = try watch.complaint(containing: " serves its clients in threads other than main")
+        kill(server.pid, SIGTERM)
+        let end = try watch.end()
+        #expect(message.contains("python3 [\(server.pid)]"), "\(end.errors)")
+        #expect(try server.end().signal == SIGTERM)
+    }
+
     @Test func `each handler with an event loop is one stall`() throws {
         try withFolder { folder in
             let output = folder + "/stalls"
