@@ -28,7 +28,7 @@ NAMES.update({f"{kind.name}-attach": (kind, "attach") for kind in KINDS if kind.
 
 # What QUICK=1 runs if no programs are named, within ten minutes: at least one for each way in which a loop waits, moves, is stalled or is watched, and for
 # each kind of pool.
-QUICK = (
+QUICK_NAMES = (
     # Loops of one thread: in C, as a module's or a script's host, and as asyncio, libuv, SwiftNIO and greenlets run them.
     "redis", "nginx", "haproxy", "lighttpd", "mojolicious", "prosody", "node", "swiftnio", "asyncio", "tornado", "uvicorn-uvloop", "gevent",
     # Blocked by a file that is read again, of another user (squid), with loops that wait for each other (named).

@@ -40,7 +40,7 @@ def selection(words):
     """The programs of a run, and the word for them in its heading."""
     if words and words != ["all"]:
         return "named", check_names(words)
-    return ("quick", list(catalogue.QUICK)) if QUICK and not words else ("all", list(catalogue.NAMES))
+    return ("quick", list(catalogue.QUICK_NAMES)) if QUICK and not words else ("all", list(catalogue.NAMES))
 
 
 def summary(title, results, left_out):

@@ -1,10 +1,10 @@
 """Writes the tables of docs/programs.md, and their sums in README.md, from the output of one whole run of Scripts/programs/run:
 
-    PROGRAMS=all make -s programs >programs.out        # or with QUICK=1
+    PROGRAMS=all make -s programs >programs.out        # or with QUICK=1, too
     PYTHONPATH=Scripts/wrap python3 Scripts/programs/table.py programs.out
 
 All lines are of one run; a program without a line is listed as such. Output from before 2026-12 does not begin with what identifies the run, and needs it
-as a second argument: table.py programs.out "2026-11-30, commit a88cfa44, QUICK=1"."""
+as a second argument: table.py programs.out "2026-11-30, commit a88cfa44, QUICK=1 PROGRAMS=all"."""
 import pathlib
 import re
 import sys
@@ -47,7 +47,7 @@ class Output:
 
     @staticmethod
     def heading(fields):
-        form = "full form" if fields["form"] == "full" else "`QUICK=1`"
+        form = "full form" if fields["form"] == "full" else "`QUICK=1 PROGRAMS=all`"
         return f"{fields['begun'].replace('T', ' ')}, commit {fields['commit']}, {form}: {fields['idle_s']} s idle, {fields['load_s']} s loaded"
 
     def part(self, which):
