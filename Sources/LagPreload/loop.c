@@ -215,6 +215,8 @@ static int is_loop(loop_thread *thread, int32_t waits) {
     int is_fast = is_dialogue(&thread->row, waits - 1);
     if (waits >= LOOP_WAITS && (rank > LOOP_RANK_ONE || !is_fast)) return 1;
     if (waits == 1) thread->other_ns = thread->row.last_ns;
+    // A job may wait a few times for one answer.
+    if (thread->rested_at != 0) return 0;
     if (waits < LOOP_WAITS && !is_main && (rank <= LOOP_RANK_ONE || (waits > 1 && thread->claim == 0))) return 0;
     int32_t few = is_main || rank == LOOP_RANK_EPOLL ? LOOP_FEW_WAITS : LOOP_FEW_SET_WAITS;
     return waits >= few && (int64_t)(thread->row.last_ns - thread->other_ns) >= (int64_t)LOOP_FEW_MS * 1000000;

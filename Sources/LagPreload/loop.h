@@ -102,6 +102,7 @@ typedef struct loop_thread {
     uint8_t provisional_claims[LOOP_KINDS];
     int32_t rested_at;    // the listening socket at which the thread rests in `accept`, plus one; 0: none
     int32_t quick_accepts;  // how many in a row did not block there
+    int32_t polled;       // the last such socket that the thread also polls, plus one: it does not rest there
     uint64_t job_ns;      // when the last connection from there was accepted
     uint64_t accepted;    // the beacon's word since the last connection was accepted; another one: not since the last wait
     uint32_t is_over;     // the thread's destructors are running
@@ -222,6 +223,9 @@ void loop_accept(int is_connection);
 // A call of `accept` begins; returns its time. Pass it to loop_end_accept.
 uint64_t loop_begin_accept(int listener);
 void loop_end_accept(int listener, uint64_t begun_ns, int connection);
+// The socket at which this thread may rest, plus one. If it is in a set that the thread has polled, report that.
+static inline int32_t loop_rested_at(void) { return loop_self.rested_at; }
+void loop_record_polled(void);
 
 // This thread ends the process, without further work of its loop.
 void loop_finish(void);

@@ -12,7 +12,10 @@
 #include <time.h>
 
 struct epoll_event;
-struct pollfd;
+struct pollfd {
+    int fd;
+    short events, revents;
+};
 struct io_uring;
 struct io_uring_cqe;
 struct __kernel_timespec;
@@ -37,8 +40,25 @@ struct __kernel_timespec;
 // The purpose of a wait, by whether it may last and whether it has descriptors.
 #define PURPOSE(may_last, has_any) (!(may_last) ? LOOP_FOR_NOTHING : (has_any) ? LOOP_FOR_EVENTS : LOOP_FOR_TIME)
 
-// `missing` is the result if the next library does not have the call.
-#define WRAP(name, type, parameters, arguments, object, rank, purpose, missing) \
+// Whether a set of descriptors, which the kernel has read, has that one.
+static int has_polled(const struct pollfd *descriptors, unsigned long count, int32_t descriptor) {
+    for (unsigned long index = 0; index < count; index++) {
+        if (descriptors[index].fd == descriptor) return 1;
+    }
+    return 0;
+}
+
+static int has_selected(const fd_set *ready, int count, int32_t descriptor) {
+    enum { BITS = 8 * sizeof(unsigned long) };
+    if (ready == NULL || descriptor >= count) return 0;
+    return (int)(((const unsigned long *)ready)[descriptor / BITS] >> descriptor % BITS & 1);
+}
+
+#define POLLED has_polled(descriptors, count, loop_rested_at() - 1)
+#define SELECTED_ONE has_selected(reads, count, loop_rested_at() - 1)
+
+// `missing` is the result if the next library does not have the call; `has_listener`: whether the set has the socket at which the thread may rest.
+#define WRAP(name, type, parameters, arguments, object, rank, purpose, missing, has_listener) \
     __attribute__((visibility("default"))) type name parameters { \
         type (*function) parameters = (type(*) parameters)real_function(REAL_##name); \
         if (__builtin_expect(function == NULL, 0)) { \
@@ -48,24 +68,25 @@ struct __kernel_timespec;
         loop_thread *thread = loop_enter(object, rank, PLACE, purpose); \
         type result = function arguments; \
         loop_leave(thread, result); \
+        if (__builtin_expect(loop_rested_at() != 0, 0) && result > 0 && (has_listener)) loop_record_polled(); \
         return result; \
     }
 
-WRAP(epoll_wait, int, (int set, struct epoll_event *events, int count, int timeout), (set, events, count, timeout), EPOLL, LOOP_RANK_EPOLL, PURPOSE(timeout != 0, 1), -1)
+WRAP(epoll_wait, int, (int set, struct epoll_event *events, int count, int timeout), (set, events, count, timeout), EPOLL, LOOP_RANK_EPOLL, PURPOSE(timeout != 0, 1), -1, 0)
 WRAP(
     epoll_pwait, int, (int set, struct epoll_event *events, int count, int timeout, const sigset_t *mask),
-    (set, events, count, timeout, mask), EPOLL, LOOP_RANK_EPOLL, PURPOSE(timeout != 0, 1), -1
+    (set, events, count, timeout, mask), EPOLL, LOOP_RANK_EPOLL, PURPOSE(timeout != 0, 1), -1, 0
 )
 // Only the kernel reads these timeouts, and rejects an invalid address: they all count as waits that may last.
 WRAP(
     epoll_pwait2, int,
     (int set, struct epoll_event *events, int count, const struct timespec *timeout, const sigset_t *mask),
-    (set, events, count, timeout, mask), EPOLL, LOOP_RANK_EPOLL, LOOP_FOR_EVENTS, -1
+    (set, events, count, timeout, mask), EPOLL, LOOP_RANK_EPOLL, LOOP_FOR_EVENTS, -1, 0
 )
-WRAP(poll, int, (struct pollfd *descriptors, unsigned long count, int timeout), (descriptors, count, timeout), LOOP_OTHER_OBJECT, SET(count), PURPOSE(timeout != 0, count > 0), -1)
+WRAP(poll, int, (struct pollfd *descriptors, unsigned long count, int timeout), (descriptors, count, timeout), LOOP_OTHER_OBJECT, SET(count), PURPOSE(timeout != 0, count > 0), -1, POLLED)
 WRAP(
     __poll_chk, int, (struct pollfd *descriptors, unsigned long count, int timeout, size_t size),
-    (descriptors, count, timeout, size), LOOP_OTHER_OBJECT, SET(count), PURPOSE(timeout != 0, count > 0), -1
+    (descriptors, count, timeout, size), LOOP_OTHER_OBJECT, SET(count), PURPOSE(timeout != 0, count > 0), -1, POLLED
 )
 
 // The C library itself reads these timeouts.
@@ -76,22 +97,22 @@ static inline int lasts(const struct timespec *timeout) {
 WRAP(
     ppoll, int,
     (struct pollfd *descriptors, unsigned long count, const struct timespec *timeout, const sigset_t *mask),
-    (descriptors, count, timeout, mask), LOOP_OTHER_OBJECT, SET(count), PURPOSE(lasts(timeout), count > 0), -1
+    (descriptors, count, timeout, mask), LOOP_OTHER_OBJECT, SET(count), PURPOSE(lasts(timeout), count > 0), -1, POLLED
 )
 WRAP(
     __ppoll_chk, int,
     (struct pollfd *descriptors, unsigned long count, const struct timespec *timeout, const sigset_t *mask, size_t size),
-    (descriptors, count, timeout, mask, size), LOOP_OTHER_OBJECT, SET(count), PURPOSE(lasts(timeout), count > 0), -1
+    (descriptors, count, timeout, mask, size), LOOP_OTHER_OBJECT, SET(count), PURPOSE(lasts(timeout), count > 0), -1, POLLED
 )
 WRAP(
     select, int, (int count, fd_set *reads, fd_set *writes, fd_set *others, struct timeval *timeout),
     (count, reads, writes, others, timeout), LOOP_OTHER_OBJECT, SELECTED(count),
-    PURPOSE(timeout == NULL || timeout->tv_sec != 0 || timeout->tv_usec != 0, count > 0), -1
+    PURPOSE(timeout == NULL || timeout->tv_sec != 0 || timeout->tv_usec != 0, count > 0), -1, SELECTED_ONE
 )
 WRAP(
     pselect, int,
     (int count, fd_set *reads, fd_set *writes, fd_set *others, const struct timespec *timeout, const sigset_t *mask),
-    (count, reads, writes, others, timeout, mask), LOOP_OTHER_OBJECT, SELECTED(count), PURPOSE(lasts(timeout), count > 0), -1
+    (count, reads, writes, others, timeout, mask), LOOP_OTHER_OBJECT, SELECTED(count), PURPOSE(lasts(timeout), count > 0), -1, SELECTED_ONE
 )
 
 // The number of an instance is reused after it is closed.

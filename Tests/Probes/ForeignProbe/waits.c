@@ -227,6 +227,21 @@ static void serve_jobs(int waits, int timeout_ms) {
     }
 }
 
+// A server of several processes that all poll one socket: in every second accept, another one was faster.
+static __attribute__((noinline)) void serve_together(void) {
+    struct sockaddr_un address;
+    int listener = listen_here(&address, 8);
+    close(accept_after(listener, &address, 150));
+    struct pollfd some[2] = {{.fd = listener, .events = POLLIN}, {.fd = ends[0], .events = POLLIN}};
+    for (int turn = 0; turn < 12; turn++) {
+        int client = connect_there(&address);
+        poll(some, 2, 1000);
+        close(accept(listener, NULL, NULL));
+        close(client);
+        if (turn % 2 == 0) close(accept_after(listener, &address, 150));
+    }
+}
+
 static void on_alarm(int signal) { (void)signal; }
 
 static volatile int forked_in_handler = -1;
@@ -414,6 +429,10 @@ int run_waits(int count, char **arguments) {
         await_line();
     } else if (strcmp(name, "jobs") == 0 && count > 4) {
         serve_jobs(atoi(arguments[3]), atoi(arguments[4]));
+    } else if (strcmp(name, "serves-together") == 0) {
+        serve_together();
+        say("served");
+        await_line();
     } else if (strcmp(name, "blocks-in-accept") == 0) {
         // Within a handler of the loop, which continues.
         struct sockaddr_un address;
