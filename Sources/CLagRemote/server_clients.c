@@ -130,9 +130,8 @@ int clr_waits_at(pid_t pid, const clr_wait_object *object, const int32_t *found,
 }
 
 int clr_accepts_for(pid_t pid, const cll_thread_syscall *call, const clr_wait_object *object) {
-    int32_t listener = (int32_t)call->arguments[0];
-    if (call->number != SYS_accept && call->number != SYS_accept4) return 0;
-    return clr_waits_at(pid, object, &listener, 1) == 1;
+    int32_t listener = clr_listener_of_accept(call);
+    return listener >= 0 && clr_waits_at(pid, object, &listener, 1) == 1;
 }
 
 static int clr_visit_accepting_thread(unsigned tid, void *context) {

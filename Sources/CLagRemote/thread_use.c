@@ -167,6 +167,10 @@ int clr_epoll_has_other_waiter(pid_t pid, pid_t tid, int32_t epoll, uint32_t mos
     return found < 0 ? -1 : found;
 }
 
+int32_t clr_listener_of_accept(const cll_thread_syscall *call) {
+    return call->number == SYS_accept || call->number == SYS_accept4 ? (int32_t)call->arguments[0] : -1;
+}
+
 // At which sockets other threads accept connections.
 typedef struct clr_acceptors {
     pid_t pid, tid;
@@ -178,8 +182,8 @@ static int clr_visit_acceptor(unsigned tid, void *context) {
     clr_acceptors *acceptors = context;
     cll_thread_syscall call;
     if ((pid_t)tid == acceptors->tid || cll_procfs_syscall(acceptors->pid, (pid_t)tid, &call) != CLL_SYSCALL_BLOCKED) return 0;
-    if (call.number != SYS_accept && call.number != SYS_accept4) return 0;
-    int32_t socket = (int32_t)call.arguments[0];
+    int32_t socket = clr_listener_of_accept(&call);
+    if (socket < 0) return 0;
     for (uint32_t index = 0; index < acceptors->count; index++) {
         if (acceptors->sockets[index] == socket) return 0;
     }

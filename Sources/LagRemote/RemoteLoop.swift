@@ -70,6 +70,8 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
         return true
     }
 
+    package var mayCauseAction: Bool { isConfirmed }
+
     /// Whether the kernel has shown that it is a loop, whatever its process publishes.
     var isProved: Bool { wasProved.load(ordering: .relaxed) }
 
@@ -124,7 +126,8 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
             others: { others(at: now) }
         )
         quiet.store(found.isQuiet ? word : .max, ordering: .relaxed)
-        doubtful.store(found.isDoubtful ? word : .max, ordering: .relaxed)
+        let isDoubtful = found.isDoubtful || found.keepsDoubt && doubtful.load(ordering: .relaxed) == word
+        doubtful.store(isDoubtful ? word : .max, ordering: .relaxed)
         if isProvisional { confirm(by: found, word: word, at: now) }
         return found
     }
@@ -151,11 +154,11 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
         return UInt8(truncatingIfNeeded: word) == LoopActivity.finished.rawValue && word >> 8 == (doubtful >> 8) &+ 1
     }
 
-    package var quietWord: UInt64 { quiet.load(ordering: .relaxed) }
-    package var waitsForTimeAlone: Bool { examiner.waitsForTimeAlone }
     /// If it has begun another stretch meanwhile, the time read here is that one's beginning.
     package func isDoubtful(at time: UInt64) -> Bool { isDoubtful && time >= clb_beacon_callout_ns(beacon.raw) }
 
+    package var quietWord: UInt64 { quiet.load(ordering: .relaxed) }
+    package var waitsForTimeAlone: Bool { examiner.waitsForTimeAlone }
 
     package func proof(at now: UInt64) -> LoopProof? { proof(at: now, isForAction: true) }
 

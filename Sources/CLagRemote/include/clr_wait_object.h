@@ -162,6 +162,9 @@ int clr_awaits_client(int pidfd, pid_t pid, const cll_thread_syscall *call, cons
 // Whether one of these descriptors is among those of `object`. -1: they cannot be listed, or not all of them.
 int clr_waits_at(pid_t pid, const clr_wait_object *object, const int32_t *descriptors, uint32_t count);
 
+// The listening socket at which a thread that sleeps in `call` accepts a connection; -1: it is in another call.
+int32_t clr_listener_of_accept(const cll_thread_syscall *call);
+
 // Whether a thread that sleeps in `call` accepts a connection at a listening socket of `object`: several processes that wait for one socket may reach
 // that call at the same time. Takes 10 µs for an epoll instance.
 int clr_accepts_for(pid_t pid, const cll_thread_syscall *call, const clr_wait_object *object);

@@ -20,12 +20,15 @@ package struct LoopExamination: Sendable, Equatable {
     package var mayBeOver: Bool
     /// It may not be doing a loop's work; this shows when it returns to its wait.
     package var isDoubtful: Bool
+    /// If it was in doubt before, in the same stretch of work, it still is.
+    package var keepsDoubt: Bool
     package var work: PendingWork
 
     package init(
         isQuiet: Bool = false,
         isResting: Bool = false,
         isDoubtful: Bool = false,
+        keepsDoubt: Bool = false,
         mayBeOver: Bool = false,
         isOver: Bool = false,
         work: PendingWork
@@ -33,6 +36,7 @@ package struct LoopExamination: Sendable, Equatable {
         self.isQuiet = isQuiet
         self.isResting = isResting
         self.isDoubtful = isDoubtful
+        self.keepsDoubt = keepsDoubt
         self.mayBeOver = mayBeOver
         self.isOver = isOver
         self.work = work

@@ -221,6 +221,10 @@ package final class AttachWatch: @unchecked Sendable {
             for loop in search.takeEnded() {
                 monitor.unwatch(loop)
                 view.remove(loop)
+                // It never was a loop.
+                if loop.candidacy.restsAt != nil, counted.remove(loop.thread.tid) != nil {
+                    loopsBegun.subtract(1, ordering: .relaxed)
+                }
             }
             let loops = search.known
             counted.formIntersection(loops.map(\.thread.tid))
@@ -229,6 +233,8 @@ package final class AttachWatch: @unchecked Sendable {
                     if counted.remove(loop.thread.tid) != nil { loopsBegun.subtract(1, ordering: .relaxed) }
                 } else if counted.insert(loop.thread.tid).inserted {
                     loopsBegun.add(1, ordering: .relaxed)
+                    // It may have been watched before it was known to be a loop.
+                    monitor.reportConfirmed()
                 }
             }
             if let omission = search.takeOmission() { reportError(omission) }

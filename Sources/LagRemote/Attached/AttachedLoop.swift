@@ -14,7 +14,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     package let thread: ThreadIdentity
     package let name: String
     private let semaphore: WakeSemaphore
-    private let examiner: LoopExaminer
+    let examiner: LoopExaminer
     /// The loop's last waiting place, for threads other than the watchdog's.
     private let waitStackPointer = Atomic<UInt64>(0)
     private let quiet = Atomic<Bool>(false)
@@ -44,7 +44,8 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     /// Since when its iterations would have been seen, while it is watched for them.
     private var watchedNanoseconds: UInt64 = 0
     private let coverage = TurnCoverage()
-    private let confirmation = RestConfirmation()
+    let confirmation = RestConfirmation()
+    let candidacy: Candidacy
 
     /// - Parameters:
     ///   - files: owned by this object from now on.
@@ -58,9 +59,10 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         semaphore: WakeSemaphore,
         hold: UInt64,
         mayCount: Bool,
-        examiner: LoopExaminer
+        examiner: LoopExaminer,
+        candidacy: Candidacy
     ) {
-        self.examiner = examiner
+        (self.examiner, self.candidacy) = (examiner, candidacy)
         waitStackPointer.store(place.stackPointer, ordering: .relaxed)
         self.thread = thread
         name = ThreadName.ofLoop(on: thread.tid, of: thread.process)
@@ -87,6 +89,9 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         guard !isOver else { return false }
         var found = clr_thread_sample()
         switch clr_thread_files_sample(&files, &found) {
+        case 0 where hasLeft(found):
+            finish()
+            return true
         case 0: break
         // For an exited thread that was not waited for, the kernel reports that access is not permitted.
         case let error where error == ESRCH || !isLive:
@@ -160,6 +165,7 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
             if samplesAtWork % Self.samplesPerImageCheck == 0, !isSameImage { finish() }
         } else {
             confirmation.recordRest(runs: observation.runs, at: now)
+            candidacy.recordRest(runs: observation.runs, at: now)
             restRecording(observation, at: now, wasAtWork: wasAtWork)
             waitReturn.record(finder.place, at: observation.place)
             results.record(&found.call)
@@ -228,7 +234,6 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
         )
     }
 
-    package var isConfirmed: Bool { confirmation.isConfirmed }
     package var waitsForTimeAlone: Bool { examiner.waitsForTimeAlone }
     package var waits: PublishedWaits { .samples }
     package func hasExited(since begin: UInt64) -> Bool { examiner.process.hasExited(since: begin, at: clb_now_ns()) }

@@ -1,3 +1,4 @@
+internal import CLagBeacon
 internal import CLagLinux
 internal import CLagRemote
 internal import LagActivity
@@ -27,6 +28,8 @@ struct LoopSearch {
     /// In a process with more threads, a thread needs several waits to be a loop.
     private static let mostThreadsOfPool: UInt32 = 256
     private static let namesInMessage = 8
+    /// As many as the preloaded library claims for other threads than the main thread.
+    private static let mostCandidates = 16
 
     init(
         process handle: ProcessHandle,
@@ -46,7 +49,8 @@ struct LoopSearch {
         self.semaphore = semaphore
     }
 
-    var known: [AttachedLoop] { loops.values.sorted { $0.thread.tid < $1.thread.tid } }
+    /// Without those that may not be loops.
+    var known: [AttachedLoop] { loops.values.filter(\.isConfirmed).sorted { $0.thread.tid < $1.thread.tid } }
 
     /// Samples every thread that is not a known loop.
     /// - Returns: the loops that it found.
@@ -71,7 +75,12 @@ struct LoopSearch {
     /// Loops whose threads have ended since the last call.
     mutating func takeEnded() -> [AttachedLoop] {
         let ended = loops.values.filter { $0.beacon.activity == .finished }
-        for loop in ended { loops[loop.thread.tid] = nil }
+        for loop in ended {
+            loops[loop.thread.tid] = nil
+            if let listener = loop.candidacy.restsAt {
+                candidates[loop.thread.tid] = RestPlaceFinder(trust(in: loop.thread.tid), restsAt: listener, clb_now_ns())
+            }
+        }
         return ended
     }
 
@@ -127,11 +136,14 @@ struct LoopSearch {
         var files = clr_thread_files()
         var sample = clr_thread_sample()
         guard clr_thread_files_open(process, tid, &files) == 0 else { return nil }
-        let trust: RestPlaceFinder.Trust = named.contains(tid) ? .named : tid == process ? .first : .some
-        var finder = candidates[tid] ?? RestPlaceFinder(trust)
+        var finder = candidates[tid] ?? RestPlaceFinder(trust(in: tid))
         let place =
             clr_thread_files_sample(&files, &sample) == 0
-            ? finder.observe(ThreadObservation(sample)) { accepts(tid, $0) } : nil
+            ? finder.observe(ThreadObservation(sample), at: clb_now_ns()) {
+                use(of: $0, by: tid)
+            } excludes: {
+                WaitObject(process: process, of: sample.call)?.excludes(listener: $0, process: process) == true
+            } : nil
         guard let place else {
             candidates[tid] = finder
             clr_thread_files_close(&files)
@@ -150,14 +162,20 @@ struct LoopSearch {
             semaphore: semaphore,
             hold: hold,
             mayCount: mayCount,
-            examiner: examiner
+            examiner: examiner,
+            candidacy: Candidacy(isConfirmed: !finder.isProvisional, job: finder.job)
         )
     }
 
+    private func trust(in tid: Int32) -> RestPlaceFinder.Trust { named.contains(tid) ? .named : tid == process ? .first : .some }
+
     /// Threads that share an instance are a pool; each of them is assessed by its own waits.
-    private func accepts(_ tid: Int32, _ epoll: Int32) -> Bool {
-        !loops.values.contains { $0.epoll == epoll } && clr_epoll_accepts(handle.descriptor, process, epoll) != 0
-            && clr_epoll_has_other_waiter(process, tid, epoll, Self.mostThreadsOfPool) == 0
+    private func use(of epoll: Int32, by tid: Int32) -> RestPlaceFinder.InstanceUse {
+        guard !loops.values.contains(where: { $0.epoll == epoll }),
+            clr_epoll_has_other_waiter(process, tid, epoll, Self.mostThreadsOfPool) == 0
+        else { return .shared }
+        if clr_epoll_accepts(handle.descriptor, process, epoll) != 0 { return .accepting }
+        return loops.values.count { !$0.isConfirmed } < Self.mostCandidates ? .own : .shared
     }
 
     private mutating func forgetAllBut(_ threads: [Int32]) {

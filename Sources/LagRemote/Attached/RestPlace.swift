@@ -70,34 +70,79 @@ struct RestPlaceFinder: Sendable {
         case first
         /// Several waits, between which it ran: other threads may be helpers that wait occasionally. A thread that accepts
         /// connections with its own epoll instance is recognised by that: a wait of such a loop can take a second, and its stalls
-        /// keep it from waiting.
+        /// keep it from waiting. Another thread with its own instance is found at once, and not known to be a loop.
         case some
         /// One wait for events, or some sleeps in any other call: it was named as a loop.
         case named
     }
 
+    /// What is known about an epoll instance on which a thread was first seen to wait.
+    enum InstanceUse: Sendable {
+        /// Other threads wait on it, or that is not known.
+        case shared
+        /// No other thread does.
+        case own
+        /// In addition, it watches a listening socket.
+        case accepting
+    }
+
+    /// The work of a thread that rests in `accept`: what it waits for meanwhile belongs to a job.
+    struct Job: Sendable, Equatable {
+        let listener: Int32
+        /// When it was last seen to rest there.
+        let nanoseconds: UInt64
+    }
+
     private let trust: Trust
+    /// Nil: the thread was not seen to rest in `accept`.
+    private(set) var job: Job?
+    /// Whether the found place may not be a loop's (``Candidacy``).
+    private(set) var isProvisional = false
     private var candidate: RestPlace?
     private var visits = 0
     private var lastRuns: UInt64?
 
     private static let visitsOfHelper = 3
     private static let visitsOfCall = 8
+    /// A job that waits for this long at one place is itself a loop.
+    private static let jobNanoseconds: UInt64 = 5_000_000_000
 
     init(_ trust: Trust) { self.trust = trust }
 
-    /// - Parameter accepts: whether the thread accepts connections by this epoll instance, and no other thread does.
+    /// A thread that was last seen to rest at this listening socket.
+    init(_ trust: Trust, restsAt listener: Int32, _ nanoseconds: UInt64) {
+        self.init(trust)
+        job = Job(listener: listener, nanoseconds: nanoseconds)
+    }
+
+    /// - Parameters:
+    ///   - use: queried once for each instance.
+    ///   - excludes: whether its present wait is not for the listening socket at which the thread rests.
     /// - Returns: the place, as soon as it is known.
-    mutating func observe(_ observation: ThreadObservation, accepts: (_ epoll: Int32) -> Bool = { _ in false }) -> RestPlace? {
+    mutating func observe(
+        _ observation: ThreadObservation,
+        at now: UInt64 = 0,
+        use: (_ epoll: Int32) -> InstanceUse = { _ in .shared },
+        excludes: (_ listener: Int32) -> Bool = { _ in false }
+    ) -> RestPlace? {
+        if let listener = observation.listener, trust != .named {
+            (job, candidate) = (Job(listener: listener, nanoseconds: now), nil)
+        }
         guard let place = observation.place else { return nil }
-        if place.call == nil, trust != .some { return place }
-        // Queried once for each instance.
-        if let epoll = place.epoll, candidate?.epoll != epoll, accepts(epoll) { return place }
+        let isJobs = job.map { place.call == nil && excludes($0.listener) } ?? false
+        if place.call == nil, trust != .some, !isJobs { return place }
+        if let epoll = place.epoll, candidate?.epoll != epoll {
+            let use = use(epoll)
+            isProvisional = use == .own && !isJobs
+            if isProvisional || use == .accepting { return place }
+        }
         guard place.call == nil || trust == .named else { return nil }
         if candidate?.isSame(as: place) != true { (candidate, visits, lastRuns) = (place, 0, nil) }
         // The same sleep gives no new evidence.
         if observation.runs != lastRuns { visits += 1 }
         lastRuns = observation.runs
-        return visits >= (place.call == nil ? Self.visitsOfHelper : Self.visitsOfCall) ? place : nil
+        let isEnough = visits >= (place.call == nil && !isJobs ? Self.visitsOfHelper : Self.visitsOfCall)
+        let isLong = job.map { !isJobs || now >= $0.nanoseconds &+ Self.jobNanoseconds } ?? true
+        return isEnough && isLong ? place : nil
     }
 }

@@ -20,6 +20,8 @@ struct ThreadObservation: Sendable, Equatable {
     var delayNanoseconds: UInt64 = 0
     /// How often it got a processor: if unchanged, it has not moved.
     var runs: UInt64 = 0
+    /// The listening socket, if it sleeps in `accept`.
+    var listener: Int32?
 
     /// Where the thread sleeps; nil: it does not sleep, or not in a system call.
     var place: RestPlace? {
@@ -73,5 +75,13 @@ extension ThreadObservation {
         cpuNanoseconds = sample.cpu_ns
         delayNanoseconds = sample.delay_ns
         runs = sample.runs
+        listener = Self.listener(of: sample)
+    }
+
+    /// The listening socket at which the thread sleeps in `accept`; nil: it does not.
+    static func listener(of sample: clr_thread_sample) -> Int32? {
+        guard sample.state == Int32(CLL_SYSCALL_BLOCKED) else { return nil }
+        let listener = withUnsafePointer(to: sample.call) { clr_listener_of_accept($0) }
+        return listener >= 0 ? listener : nil
     }
 }

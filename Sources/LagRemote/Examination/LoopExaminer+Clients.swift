@@ -1,3 +1,5 @@
+internal import CLagLinux
+internal import CLagRemote
 internal import Synchronization
 
 extension LoopExaminer {
@@ -32,5 +34,20 @@ extension LoopExaminer {
     /// Call it without the lock, because for a set it takes some 3 µs per descriptor of the process.
     func hasWaitingClient(at object: WaitObject?) -> Bool {
         object?.hasWaitingClient(pidfd: process.descriptor, process: process.pid) == true
+    }
+
+    /// Whether a thread that sleeps in this call accepts a connection at a listening socket of its loop's object.
+    func isAccepting(in call: cll_thread_syscall) -> Bool {
+        var call = call
+        return state.withLock { $0.object?.isAccepted(in: &call, process: process.pid) == true }
+    }
+
+    /// Whether what the loop waits on is closed. Takes some 5 µs.
+    var isObjectGone: Bool {
+        state.withLock { state in
+            guard let object = state.object else { return false }
+            let work = object.work(pidfd: process.descriptor, process: process.pid, tid: tid, signals: &state.signals)
+            return work.kind == .gone
+        }
     }
 }

@@ -193,6 +193,7 @@ package final class LoopExaminer: Sendable {
             isQuiet: isQuiet,
             isResting: isQuiet && (facts.doing == .waitingForAll || facts.doing == .waitingElsewhere),
             isDoubtful: !isDeclared && facts.isDoubtful,
+            keepsDoubt: !isDeclared && facts.keepsDoubt,
             mayBeOver: isQuiet && facts.kind == .gone,
             isOver: isQuiet && (facts.doing == .ending || facts.kind == .gone && process.end.mayBeEnd(since: begin, at: now)),
             work: facts.pending

@@ -30,7 +30,7 @@ package protocol ForeignLoop: ExaminableLoop {
     func proof(at now: UInt64) -> LoopProof?
 
     /// Whether it is known to be a loop; before, no action may be taken because of it. Any thread.
-    var isConfirmed: Bool { get }
+    var mayCauseAction: Bool { get }
 
     /// The beacon's word of work that keeps nothing waiting, as of the last examination; `.max`: none. Any thread.
     var quietWord: UInt64 { get }
@@ -41,8 +41,6 @@ package protocol ForeignLoop: ExaminableLoop {
 }
 
 extension ForeignLoop {
-    package var isConfirmed: Bool { true }
-
     /// How long new work may have to wait for the loop's current work; 0 also while its thread is elsewhere and nothing waits.
     package var busyNanoseconds: UInt64 { clb_beacon_word(beacon.raw) == quietWord ? 0 : lagNanoseconds }
 }

@@ -114,12 +114,20 @@ package struct QuietRule: Sendable, Equatable {
 
     /// Whether it may be a finished start: no client of the program waits for anything.
     package var isDoubtful: Bool {
-        guard isYoung, pending != .pending || hasClientWork == false else { return false }
+        guard mayBeStart else { return false }
         return switch doing {
         case .waiting, .sleeping: true
         case .working, .waitingForAll, .ending, .waitingElsewhere: false
         }
     }
+
+    /// Whether this does not refute an earlier doubt: after its rest, such a program computes before it exits.
+    package var keepsDoubt: Bool {
+        guard mayBeStart, case .working = doing else { return false }
+        return true
+    }
+
+    private var mayBeStart: Bool { isYoung && (pending != .pending || hasClientWork == false) }
 
     /// Whether it is quiet only because of its place in the stack.
     var isQuietByPlace: Bool {

@@ -102,6 +102,12 @@ package struct WaitObject: Sendable {
         withUnsafePointer(to: raw) { clr_accepts_for(process, &call, $0) != 0 }
     }
 
+    /// Whether this listening socket is certainly not among its descriptors.
+    func excludes(listener: Int32, process: Int32) -> Bool {
+        var listener = listener
+        return withUnsafePointer(to: raw) { clr_waits_at(process, $0, &listener, 1) == 0 }
+    }
+
     /// Whether another one of the first `most` threads sleeps in `accept` at one of its listening sockets; nil: not known,
     /// because there are more threads, or its descriptors cannot be listed.
     func hasOtherAcceptor(process: Int32, tid: Int32, most: UInt32) -> Bool? {

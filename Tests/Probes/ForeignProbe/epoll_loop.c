@@ -1,6 +1,7 @@
 // `ForeignProbe epoll HANDLER`: an event loop on epoll, and a handler that stalls it in the given way.
 #define _GNU_SOURCE
 #include "probes.h"
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -143,6 +144,15 @@ __attribute__((noinline)) static void turn_timed(void) {
     }
 }
 
+// Its first work stalls it, and it seldom has other work.
+static void *turn_seldom(void *handler) {
+    int set = epoll_create1(EPOLL_CLOEXEC);
+    struct epoll_event event;
+    epoll_wait(set, &event, 1, 2500);
+    ((void (*)(void))handler)();
+    for (;;) epoll_wait(set, &event, 1, 700);
+}
+
 // An idle server with a timer.
 static void turn_by_timer(void) {
     int set = epoll_create1(EPOLL_CLOEXEC), ends[2];
@@ -150,6 +160,29 @@ static void turn_by_timer(void) {
     if (pipe(ends) != 0) _exit(3);
     epoll_ctl(set, EPOLL_CTL_ADD, ends[0], &event);
     for (;;) epoll_wait(set, &event, 1, 100);
+}
+
+// A thread that rests in accept. It waits for each job's answers on an instance of the job, and for a slow client while an answer is ready.
+static void serve_jobs(int jobs) {
+    struct sockaddr_un address;
+    int listener = listen_here(&address, 8), answer[2], slow[2];
+    for (int job = 0; job < jobs; job++) {
+        close(accept_after(listener, &address, 300));
+        int set = epoll_create1(EPOLL_CLOEXEC);
+        struct epoll_event event = {.events = EPOLLIN};
+        if (pipe(answer) != 0 || pipe(slow) != 0) _exit(3);
+        epoll_ctl(set, EPOLL_CTL_ADD, answer[0], &event);
+        epoll_wait(set, &event, 1, 700);
+        epoll_wait(set, &event, 1, 700);
+        if (write(answer[1], "x", 1) != 1) _exit(3);
+        struct pollfd client = {.fd = slow[0], .events = POLLIN};
+        poll(&client, 1, 400);
+        close(set);
+        for (int end = 0; end < 2; end++) {
+            close(answer[end]);
+            close(slow[end]);
+        }
+    }
 }
 
 // Its first waits come before it sets its name.
@@ -197,6 +230,16 @@ int run_epoll_loop(int count, char **arguments) {
         // The process continues without its main thread.
         if (strcmp(name, "alone") == 0) pthread_exit(NULL);
         pause();
+    }
+    if (strcmp(name, "seldom") == 0) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, turn_seldom, (void *)handler_that_sleeps);
+        pthread_setname_np(thread, "worker");
+        pause();
+    }
+    if (strcmp(name, "jobs") == 0) {
+        serve_jobs(4);
+        return 0;
     }
     if (strcmp(name, "names") == 0) {
         // Besides the main thread's loop, one on a thread with a name, one on a thread without, and one on a thread that sets its name

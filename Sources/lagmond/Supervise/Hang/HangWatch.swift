@@ -73,7 +73,7 @@ final class HangWatch: @unchecked Sendable {
                 present.insert(key)
                 var meter = meters[key] ?? HangMeter(longestGap: interval * 2)
                 meter.add(.init(of: loop, in: process, isSuspect: meter.hung > .zero))
-                if meter.isDue(after: policy.onHangAfter), loop.isConfirmed {
+                if meter.isDue(after: policy.onHangAfter), loop.mayCauseAction {
                     let hasBegun = lines.hasBegun(process: process.pid, thread: loop.thread.tid)
                     if hasBegun || meter.hung >= policy.onHangAfter + Self.lineWait {
                         meter.isHandled = true

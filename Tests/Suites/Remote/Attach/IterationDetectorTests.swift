@@ -253,28 +253,4 @@ internal import Testing
         _ = finder.observe(Self.running(runs: 5), at: 50 * Self.ms)
         #expect(finder.observe(Self.resting(at: 1800, runs: 6, epoll: 5), at: 60 * Self.ms) == .rest)
     }
-
-    @Test func `the wait location of a helper thread is accepted only after several visits`() {
-        var main = RestPlaceFinder(.first)
-        #expect(main.observe(Self.running()) == nil)
-        #expect(main.observe(Self.resting())?.stackPointer == 1000)
-        var helper = RestPlaceFinder(.some)
-        let found = [1, 1, 2, 3].map { helper.observe(Self.resting(runs: $0)) != nil }
-        #expect(found == [false, false, false, true])
-        var other = RestPlaceFinder(.some)
-        #expect(other.observe(Self.resting(runs: 1, epoll: 5)) == nil)
-        #expect(other.observe(Self.resting(runs: 1, epoll: 6)) { $0 == 6 }?.epoll == 6)
-    }
-
-    /// A server that waits in accept is a loop only if the selection names its thread.
-    @Test func `another blocking call is accepted as a wait for events only on named threads`() {
-        var (named, other) = (RestPlaceFinder(.named), RestPlaceFinder(.first))
-        let accept = { (runs: UInt64) in
-            ThreadObservation(doing: .blocked(call: 43, stackPointer: 900, programCounter: 8), runs: runs)
-        }
-        let calls = (1..<9).map { named.observe(accept(UInt64($0)))?.call }
-        #expect(calls == Array(repeating: nil, count: 7) + [43])
-        let others = (1..<20).compactMap { other.observe(accept(UInt64($0))) }
-        #expect(others.isEmpty)
-    }
 }

@@ -49,14 +49,17 @@ struct QuietRuleTests {
     }
 
     @Test func `a young loop that sleeps while no client waits may be a completed startup`() {
-        func isDoubtful(_ doing: QuietRule.Doing, pending: Bool? = false, hasClientWork: Bool? = true, isYoung: Bool = true)
-            -> Bool
+        func young(_ doing: QuietRule.Doing, pending: Bool? = false, hasClientWork: Bool? = true, isYoung: Bool = true)
+            -> QuietRule
         {
             var rule = Self.rule(doing, pending: pending)
             rule.isYoung = isYoung
             rule.hasClientWork = hasClientWork
-            return rule.isDoubtful
+            return rule
         }
+        func isDoubtful(_ doing: QuietRule.Doing, pending: Bool? = false, hasClientWork: Bool? = true, isYoung: Bool = true)
+            -> Bool
+        { young(doing, pending: pending, hasClientWork: hasClientWork, isYoung: isYoung).isDoubtful }
         for doing in [QuietRule.Doing.waiting(isFurtherOut: false), .sleeping] {
             #expect(isDoubtful(doing) && isDoubtful(doing, pending: nil))
             #expect(isDoubtful(doing, pending: true, hasClientWork: false))
@@ -64,6 +67,10 @@ struct QuietRuleTests {
             #expect(!isDoubtful(doing, isYoung: false))
         }
         #expect(!isDoubtful(.working))
+        // It may compute between its rest and its exit, but a rest at the loop's own place, or a client, refutes the doubt.
+        #expect(young(.working).keepsDoubt && young(.working, pending: true, hasClientWork: false).keepsDoubt)
+        #expect(!young(.working, pending: true).keepsDoubt && !young(.working, isYoung: false).keepsDoubt)
+        #expect(!young(.waitingForAll).keepsDoubt && !young(.waitingElsewhere).keepsDoubt)
     }
 
     @Test func `for a loop that sleeps between polls, a deeper sleep is in a handler`() {

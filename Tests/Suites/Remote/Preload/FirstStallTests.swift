@@ -95,7 +95,7 @@ internal import Testing
         // A hang is measured from its beginning, but causes no action before its thread is known to be a loop.
         #expect(eventually { !process.watch.provisionalProcesses.isEmpty })
         let candidate = try #require(process.watch.provisionalProcesses.first?.loops.first)
-        #expect(!candidate.isConfirmed)
+        #expect(!candidate.mayCauseAction)
         process.send("\n")
         _ = try time("stalling", of: process)
         let line = try process.line("begin")
@@ -108,7 +108,7 @@ internal import Testing
             return process.watch.watchedLoops == 1 && process.watch.watchedProcesses.first?.loops.count == 1
         }
         #expect(isWatched && !isMissed)
-        #expect(process.watch.watchedProcesses.first?.loops.first === candidate && candidate.isConfirmed)
+        #expect(process.watch.watchedProcesses.first?.loops.first === candidate && candidate.mayCauseAction)
         #expect(eventually { process.watch.provisionalProcesses.isEmpty })
         // The library, which has seen one wait, withdraws it at a regular exit. The kernel has shown a loop.
         kill(process.pid, SIGTERM)
