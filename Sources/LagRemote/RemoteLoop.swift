@@ -72,8 +72,6 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
 
     package var mayCauseAction: Bool { isConfirmed }
 
-    package var mayCauseAction: Bool { isConfirmed }
-
     /// Whether the kernel has shown that it is a loop, whatever its process publishes.
     var isProved: Bool { wasProved.load(ordering: .relaxed) }
 
