@@ -42,59 +42,85 @@ void loop_accept(int is_connection) {
 // MARK: Rests
 
 static int rests_at(const loop_thread *thread, int listener) {
-    return thread->rested_at == listener + 1 && thread->process != 0 && loop_is_same_process(thread);
+    return thread->rested_at > 0 && thread->rested_at - 1 == listener && thread->process != 0 && loop_is_same_process(thread);
 }
 
-// A thread without a loop that blocks in `accept` rests there, unless it also polls that socket: then several processes that wait for connections may get
-// there at the same time. What it does with each connection is a job: its waits belong to no loop, unless they go on for as long as those of a loop
-// within a handler do. (The first job may be the only one, and a loop. A loop that is known already, and blocks in `accept`, stalls.)
-static void begin_job(loop_thread *thread, uint64_t now_ns, int is_first) {
+static int is_live(const loop_thread *thread) { return clb_claim_state(thread->claim) == CLB_SLOT_LIVE; }
+
+// Also one that the thread has left for a candidate, and may return to.
+static int has_loop(const loop_thread *thread) { return is_live(thread) || thread->outer.sp != 0; }
+
+// What a thread that rests in `accept` does with each connection is a job: its waits belong to no loop, unless they go on for as long as those of a
+// loop within a handler do. What looked like a loop was the last job's.
+static void begin_job(loop_thread *thread) {
     loop_forget(thread);
-    thread->is_serving = !is_first;
-    thread->job_ns = now_ns;
+    thread->is_serving = 1;
+    thread->job_ns = clb_now_ns();
+    thread->job_instance = loop_last_instance();
 }
 
-static void end_rests(loop_thread *thread) {
-    thread->rested_at = 0;
-    loop_end_service(thread);
+// A single rest may be a start's, which waits for its first client: such a job neither lasts nor uses earlier instances.
+int loop_is_job_over(const loop_thread *thread, int32_t object) {
+    int is_start = thread->rests < LOOP_RESTS;
+    if (is_start && loop_is_created_by(object, thread->job_instance)) return 1;
+    if (!is_start && thread->inner_waits < LOOP_OTHER_WAITS) return 0;
+    return (int64_t)(clb_now_ns() - thread->job_ns) >= (int64_t)LOOP_GONE_MS * 1000000;
 }
 
 void loop_record_polled(void) {
     loop_thread *thread = &loop_self;
     if (thread->process == 0 || !loop_is_same_process(thread)) return;
     thread->polled = thread->rested_at;
-    end_rests(thread);
+    thread->rested_at = 0;
+    loop_end_service(thread);
 }
 
-// Before it blocks: what looked like a loop was the last job's.
+// A thread without a loop that blocks in `accept` rests there, unless it also polls that socket: then several processes that wait for connections may get
+// there at the same time. (A loop that blocks there stalls. But one that began after such a rest is over: it was a job's.)
+static void rest_at(loop_thread *thread, int listener) {
+    if (!rests_at(thread, listener)) {
+        if (has_loop(thread) || thread->polled == listener + 1) return;
+        thread->rested_at = listener + 1;
+        thread->rests = 0;
+    }
+    if (thread->rests < LOOP_RESTS) thread->rests++;
+    thread->quick_accepts = 0;
+    thread->job_ns = clb_now_ns();
+    // Once may be a handler of a candidate.
+    if (thread->rests >= LOOP_RESTS || thread->other.sp == 0) begin_job(thread);
+}
+
+static void accept_at_once(loop_thread *thread, uint64_t passed_ns, int connection) {
+    if (has_loop(thread)) {
+        if (is_live(thread)) loop_leave(thread, connection >= 0);
+        // That rest was a start's.
+        if (thread->rests < LOOP_RESTS) thread->rested_at = 0;
+        return;
+    }
+    // Until it rests again.
+    if (thread->quick_accepts >= LOOP_OTHER_WAITS) return;
+    thread->quick_accepts = passed_ns >= (uint64_t)LOOP_ANSWER_MS * 1000000 ? 0 : thread->quick_accepts + 1;
+    // Another socket may have this number by now.
+    if (thread->quick_accepts >= LOOP_OTHER_WAITS) loop_end_service(thread);
+    else if (connection >= 0 && thread->rests >= LOOP_RESTS) begin_job(thread);
+}
+
 uint64_t loop_begin_accept(int listener) {
     loop_thread *thread = &loop_self;
     if (!__atomic_load_n(&loop_is_active, __ATOMIC_ACQUIRE)) return 0;
-    uint64_t now_ns = clb_ticker_now_ns(&thread->ticker, loop_table);
-    if (rests_at(thread, listener)) begin_job(thread, now_ns, 0);
-    return now_ns;
-}
-
-// Whether the call was a rest. A thread that waits for connections otherwise has waited before its first one.
-static int is_rest(const loop_thread *thread, uint64_t passed_ns, int connection) {
-    int is_first = thread->process == 0 || !loop_is_same_process(thread);
-    return (is_first && connection >= 0) || passed_ns >= (uint64_t)LOOP_REST_MS * 1000000;
+    // The loop was probably a job's.
+    if (rests_at(thread, listener) && is_live(thread)) clb_beacon_publish_shared(thread->beacon, CLB_ACTIVITY_WAITING);
+    return clb_ticker_now_ns(&thread->ticker, loop_table);
 }
 
 static void end_accept(loop_thread *thread, int listener, uint64_t begun_ns, int connection) {
-    uint64_t now_ns = clb_ticker_now_ns(&thread->ticker, loop_table);
-    uint64_t passed_ns = now_ns - begun_ns;
-    if (rests_at(thread, listener)) {
-        thread->quick_accepts = passed_ns >= (uint64_t)LOOP_ANSWER_MS * 1000000 ? 0 : thread->quick_accepts + 1;
-        thread->job_ns = now_ns;
-        if (thread->quick_accepts < LOOP_OTHER_WAITS) return;
-        // Another socket may have this number by now, as after a start that waited for one connection.
-        end_rests(thread);
-    } else if (is_rest(thread, passed_ns, connection)) {
-        if (!loop_begin(thread) || clb_claim_state(thread->claim) == CLB_SLOT_LIVE || thread->polled == listener + 1) return;
-        begin_job(thread, now_ns, 1);
-        thread->rested_at = listener + 1;
-        thread->quick_accepts = 0;
+    uint64_t passed_ns = clb_ticker_now_ns(&thread->ticker, loop_table) - begun_ns;
+    // A thread that waits for connections otherwise has waited before its first one.
+    int is_first = thread->process == 0 || !loop_is_same_process(thread);
+    if (passed_ns >= (uint64_t)LOOP_REST_MS * 1000000 || (is_first && connection >= 0)) {
+        if (loop_begin(thread)) rest_at(thread, listener);
+    } else if (rests_at(thread, listener)) {
+        accept_at_once(thread, passed_ns, connection);
     }
 }
 

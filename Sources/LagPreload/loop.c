@@ -120,11 +120,9 @@ static int has_been_gone(const loop_thread *thread, int32_t milliseconds) {
     return (int64_t)(clb_now_ns() - last_ns) >= (int64_t)milliseconds * 1000000;
 }
 
-// Whether the candidate, or the job of a thread that rests in `accept`, is obsolete: it has not waited while others waited often and for long.
+// Whether the candidate is obsolete: it has not waited while others waited often and for long.
 static int is_past(const loop_thread *thread) {
-    if (thread->inner_waits < LOOP_OTHER_WAITS) return 0;
-    if (thread->claim != 0) return has_been_gone(thread, LOOP_GONE_MS);
-    return thread->rested_at == 0 || clb_now_ns() - thread->job_ns >= (uint64_t)LOOP_GONE_MS * 1000000;
+    return thread->inner_waits >= LOOP_OTHER_WAITS && (thread->claim == 0 || has_been_gone(thread, LOOP_GONE_MS));
 }
 
 // Adds a wait to a row of `waits`: whether at least half of them came as fast as a server's answers. (A loop rests between its waits.)
@@ -215,8 +213,6 @@ static int is_loop(loop_thread *thread, int32_t waits) {
     int is_fast = is_dialogue(&thread->row, waits - 1);
     if (waits >= LOOP_WAITS && (rank > LOOP_RANK_ONE || !is_fast)) return 1;
     if (waits == 1) thread->other_ns = thread->row.last_ns;
-    // A job may wait a few times for one answer.
-    if (thread->rested_at != 0) return 0;
     if (waits < LOOP_WAITS && !is_main && (rank <= LOOP_RANK_ONE || (waits > 1 && thread->claim == 0))) return 0;
     int32_t few = is_main || rank == LOOP_RANK_EPOLL ? LOOP_FEW_WAITS : LOOP_FEW_SET_WAITS;
     return waits >= few && (int64_t)(thread->row.last_ns - thread->other_ns) >= (int64_t)LOOP_FEW_MS * 1000000;
@@ -236,6 +232,8 @@ static loop_thread *handle_candidate(
     if (thread->claim != 0 && waits == 1) loop_withdraw(thread);
     int is_claimed = thread->claim != 0;
     if (is_loop(thread, waits)) {
+        // If it began before the thread rested in `accept`, that was within a handler.
+        if (thread->other_ns < thread->job_ns) thread->rested_at = 0;
         if (is_claimed) return loop_confirm(thread, object, rank, address, sp);
         return loop_claim_slot(thread, CLB_SLOT_LIVE, object, rank, address, sp);
     }
@@ -251,12 +249,13 @@ static loop_thread *handle_candidate(
     return claimed;
 }
 
-// Whether a candidate's handler waits, which serves an accepted connection.
+// Whether a candidate's handler waits, which serves an accepted connection; or a job, during which there is no candidate.
 static int is_within_service(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp) {
     if (!thread->is_serving) return 0;
     int is_candidates = is_other(thread, object, rank, address, sp) || is_other_otherwise(thread, object, address, sp);
     if (!is_candidates) ++thread->inner_waits;
-    if (!is_candidates && !is_past(thread)) return 1;
+    int is_over = thread->other.sp == 0 ? loop_is_job_over(thread, object) : is_past(thread);
+    if (!is_candidates && !is_over) return 1;
     loop_end_service(thread);
     return 0;
 }

@@ -33,6 +33,7 @@ enum {
     LOOP_FUNCTION_BYTES = 4096,
     LOOP_CALL_BYTES = 128,    // more than one C function's frame, less than one nested call of the interpreter
     LOOP_REST_MS = 100,       // an `accept` of this duration blocked: even a busy machine seldom interrupts a call for so long
+    LOOP_RESTS = 2,           // a thread that has blocked so often at one socket rests there; once may be a start that waits for its first client
     LOOP_CLIENT_BYTES = 65536,  // how much further out in the stack than a loop's wait a function called by a C handler may wait (arrays of events)
 };
 
@@ -71,7 +72,9 @@ typedef struct loop_thread {
     uint32_t process;     // the process of this data; another number: left over from the parent of a fork
     int32_t pid;          // process ID of that process
     int32_t other_waits;  // number of waits in a row at `other`, or on `other_object`
-    int32_t is_serving;   // the loop or its candidate, on poll or select, has waited, and the thread has accepted a connection since, which it serves
+    // The loop or its candidate, on poll or select, has waited, and the thread has accepted a connection since, which it serves. Without either: the
+    // thread rests in `accept`, and this is a job.
+    int32_t is_serving;
     int32_t object;       // of the loop; LOOP_OTHER_OBJECT also without a loop
     int32_t other_object;
     int32_t rank;         // of the loop's object, LOOP_RANK_…
@@ -100,10 +103,12 @@ typedef struct loop_thread {
     uint64_t claim;       // its state: CLB_SLOT_PROVISIONAL is a claim for the candidate at `other`, _LIVE for the loop; _FREE: none
     uint32_t index;
     uint8_t provisional_claims[LOOP_KINDS];
-    int32_t rested_at;    // the listening socket at which the thread rests in `accept`, plus one; 0: none
-    int32_t quick_accepts;  // how many in a row did not block there
+    int32_t rested_at;    // the listening socket at which the thread rests in `accept`, plus one; 0: none. A loop found meanwhile is a job's
+    int32_t rests;        // how often it has blocked there, at most LOOP_RESTS
+    int32_t quick_accepts;  // how many calls in a row did not block there; LOOP_OTHER_WAITS: no jobs until one does
     int32_t polled;       // the last such socket that the thread also polls, plus one: it does not rest there
-    uint64_t job_ns;      // when the last connection from there was accepted
+    uint64_t job_ns;      // when the thread last rested there, or began a job,
+    uint32_t job_instance;  // and the last instance that the process had created when the job began
     uint64_t accepted;    // the beacon's word since the last connection was accepted; another one: not since the last wait
     uint32_t is_over;     // the thread's destructors are running
 } loop_thread;
@@ -185,6 +190,9 @@ loop_thread *loop_return(loop_thread *thread, int32_t object, int rank, uint64_t
 loop_thread *loop_follow(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp);
 // The process has created another instance.
 void loop_record_instance(int32_t object);
+uint32_t loop_last_instance(void);
+// Whether it was created before or as that one.
+int loop_is_created_by(int32_t object, uint32_t instance);
 
 // The claimed candidate is now a loop. Called before the rest that ends its work, so that an observer of the rest sees a loop.
 loop_thread *loop_confirm(loop_thread *thread, int32_t object, int rank, uint64_t address, uint64_t sp);
@@ -223,6 +231,8 @@ void loop_accept(int is_connection);
 // A call of `accept` begins; returns its time. Pass it to loop_end_accept.
 uint64_t loop_begin_accept(int listener);
 void loop_end_accept(int listener, uint64_t begun_ns, int connection);
+// Whether a wait on this object shows that the thread's waits are not only those of a job.
+int loop_is_job_over(const loop_thread *thread, int32_t object);
 // The socket at which this thread may rest, plus one. If it is in a set that the thread has polled, report that.
 static inline int32_t loop_rested_at(void) { return loop_self.rested_at; }
 void loop_record_polled(void);

@@ -17,6 +17,14 @@ void loop_record_instance(int32_t object) {
     __atomic_store_n(&orders[object], __atomic_add_fetch(&last_order, 1, __ATOMIC_RELAXED), __ATOMIC_RELAXED);
 }
 
+uint32_t loop_last_instance(void) { return __atomic_load_n(&last_order, __ATOMIC_RELAXED); }
+
+int loop_is_created_by(int32_t object, uint32_t instance) {
+    if (object <= 0 || object >= INSTANCES) return 0;
+    uint32_t order = __atomic_load_n(&orders[object], __ATOMIC_RELAXED);
+    return order != 0 && order <= instance;
+}
+
 static int is_older(int32_t object, int32_t other) {
     if (object <= 0 || object >= INSTANCES || other <= 0 || other >= INSTANCES) return 0;
     uint32_t order = __atomic_load_n(&orders[object], __ATOMIC_RELAXED), others = __atomic_load_n(&orders[other], __ATOMIC_RELAXED);

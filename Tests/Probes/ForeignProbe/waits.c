@@ -213,12 +213,21 @@ static void *forgetful_thread(void *argument) {
     return argument;
 }
 
-// A thread that rests in accept, and waits for each job's answers: that many times, for 600 ms or more.
+static void check(int holds, const char *what) {
+    if (holds) return;
+    printf("failed: %s (errno %d)\n", what, errno);
+    fflush(stdout);
+    _exit(1);
+}
+
+// A thread that rests in accept, and waits for each job's answers: that many times, for 600 ms or more, on an instance of the job's own.
 static void serve_jobs(int waits, int timeout_ms) {
     struct sockaddr_un address;
     int listener = listen_here(&address, 8);
     for (int job = 0; job < 2; job++) {
         close(accept_after(listener, &address, 200));
+        close(set);
+        set = epoll_create1(EPOLL_CLOEXEC);
         loop(1, 1);
         usleep(600000);
         loop(waits - 1, timeout_ms);
@@ -242,6 +251,97 @@ static __attribute__((noinline)) void serve_together(void) {
     }
 }
 
+// A client that is there already.
+static void accept_now(int listener, const struct sockaddr_un *address) {
+    int client = connect_there(address), connection = accept(listener, NULL, NULL);
+    check(connection >= 0, "accepted");
+    close(connection);
+    close(client);
+}
+
+// What looks like a loop's start.
+static void wait_for_answers(void) {
+    loop(1, 1);
+    usleep(600000);
+    loop(2, 1);
+}
+
+static int rest_in_accept(const char *how) {
+    struct sockaddr_un address;
+    int listener = listen_here(&address, 64);
+    const char *first = call;
+    if (strcmp(how, "nowhere") == 0) {
+        loop(12, 1);
+        say("looped");
+        await_line();
+        check(accept(-1, NULL, NULL) < 0 && errno == EBADF, "no such socket");
+    } else if (strcmp(how, "first-client") == 0) {
+        // On an instance that is older, or after a while; then clients of the loop.
+        close(accept_after(listener, &address, 200));
+        loop(12, 1);
+        if (strcmp(call, "epoll_wait") != 0) {
+            usleep(5200000);
+            wait_for_answers();
+        }
+        say("looped");
+        await_line();
+        accept_now(listener, &address);
+        fcntl(listener, F_SETFL, O_NONBLOCK);
+        check(accept(listener, NULL, NULL) < 0 && errno == EAGAIN, "no client");
+        fcntl(listener, F_SETFL, 0);
+        say("accepted");
+        await_line();
+        close(accept_after(listener, &address, 200));
+    } else if (strcmp(how, "first-job") == 0) {
+        // A process that was started for a client that waited already.
+        accept_now(listener, &address);
+        close(set);
+        set = epoll_create1(EPOLL_CLOEXEC);
+        wait_for_answers();
+        say("looped");
+        await_line();
+        close(accept_after(listener, &address, 200));
+        wait_for_answers();
+    } else if (strcmp(how, "candidate") == 0) {
+        // Before it is known to be a loop, and afterwards.
+        loop(1, 1);
+        close(accept_after(listener, &address, 200));
+        usleep(400000);
+        loop(2, 1);
+        say("looped");
+        await_line();
+        close(accept_after(listener, &address, 200));
+        close(accept_after(listener, &address, 200));
+    } else if (strcmp(how, "undecided") == 0) {
+        deeper_loop(12, 1);
+        call = "epoll_wait";
+        loop(1, 1);
+        call = first;
+        close(accept_after(listener, &address, 200));
+        close(accept_after(listener, &address, 200));
+        deeper_loop(1, 1);
+        say("looped");
+        await_line();
+    } else if (strcmp(how, "full-load") == 0) {
+        close(accept_after(listener, &address, 200));
+        close(accept_after(listener, &address, 200));
+        for (int client = 0; client < 100; client++) accept_now(listener, &address);
+        wait_for_answers();
+        say("looped");
+        await_line();
+        accept_now(listener, &address);
+        say("accepted");
+        await_line();
+        close(accept_after(listener, &address, 200));
+        wait_for_answers();
+    } else {
+        return 64;
+    }
+    say("accepted");
+    await_line();
+    return 0;
+}
+
 static void on_alarm(int signal) { (void)signal; }
 
 static volatile int forked_in_handler = -1;
@@ -254,13 +354,6 @@ static void fork_in_handler(int signal) {
 static void poll_in_handler(int signal) {
     (void)signal;
     for (int i = 0; i < 12; i++) poll(NULL, 0, 1);
-}
-
-static void check(int holds, const char *what) {
-    if (holds) return;
-    printf("failed: %s (errno %d)\n", what, errno);
-    fflush(stdout);
-    _exit(1);
 }
 
 // errno and results, on every path of a wait: before it counts as a loop, when it starts to, afterwards, and at another place.
@@ -429,6 +522,8 @@ int run_waits(int count, char **arguments) {
         await_line();
     } else if (strcmp(name, "jobs") == 0 && count > 4) {
         serve_jobs(atoi(arguments[3]), atoi(arguments[4]));
+    } else if (strcmp(name, "rests") == 0 && count > 3) {
+        return rest_in_accept(arguments[3]);
     } else if (strcmp(name, "serves-together") == 0) {
         serve_together();
         say("served");
