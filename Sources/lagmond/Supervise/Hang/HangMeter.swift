@@ -31,7 +31,8 @@ struct HangMeter: Sendable {
         var isRunnable = false
         /// Whether the kernel alone proves that work waits for its loop (``LoopProof/isWitnessed``).
         var isWitnessed = false
-        /// ``LoopProof/sleeps``.
+        /// ``LoopProof/sleeps``: of a sleeping thread. The kernel counts two sleeps for each stop of that by lagmond, and one
+        /// for each stop of a running thread (`clr_stops`), which `sleeps` is about: so these are two counts.
         var provedSleeps: UInt64?
     }
 
@@ -62,6 +63,8 @@ struct HangMeter: Sendable {
     let longestGap: Duration
     private var unknown: Duration = .zero
     private var last: Reading?
+    /// The last known ``Reading/provedSleeps`` in this callback.
+    private var provedSleeps: UInt64?
     private(set) var hung: Duration = .zero
     /// The reading from which ``hung`` is counted.
     private(set) var began = MonotonicTime.now
@@ -78,16 +81,19 @@ struct HangMeter: Sendable {
     init(longestGap: Duration) { self.longestGap = longestGap }
 
     mutating func add(_ reading: Reading) {
-        defer { last = reading }
+        defer {
+            last = reading
+            provedSleeps = reading.provedSleeps ?? provedSleeps
+        }
         guard let last, last.sequence == reading.sequence, last.isWorking, reading.isWorking else {
-            (isHandled, hung, began, unknown) = (false, .zero, reading.time, .zero)
+            (isHandled, hung, began, unknown, provedSleeps) = (false, .zero, reading.time, .zero, nil)
             return
         }
         let sleptOnce = sleeps(since: last, reading) == 0
         let waited = max(reading.waitedForProcessor - last.waitedForProcessor, .zero)
         let couldRun = max(reading.time - last.time - waited, .zero)
         let computed = reading.computed - last.computed
-        let interval = interval(last, reading, couldRun: couldRun, computed: computed)
+        let interval = isSameProof(reading) ? interval(last, reading, couldRun: couldRun, computed: computed) : .idle
         if interval != .unknown { unknown = .zero }
         switch interval {
         case .hanging:
@@ -112,7 +118,7 @@ struct HangMeter: Sendable {
             return .unknown
         }
         // Without a processor it could not compute.
-        guard wasLoop, isLoop, isSameProof(last, reading) else { return couldRun > .zero ? .idle : .unknown }
+        guard wasLoop, isLoop else { return couldRun > .zero ? .idle : .unknown }
         if isPending(last, reading) { return .hanging }
         if couldRun > .zero, computed >= couldRun * Self.computingShare { return .hanging }
         // A thread that has not slept has computed or waited for a processor.
@@ -123,8 +129,9 @@ struct HangMeter: Sendable {
         return couldRun == .zero || mayHavePended || mayHaveRun && sleeps <= Self.ownStops ? .unknown : .idle
     }
 
-    private func isSameProof(_ last: Reading, _ reading: Reading) -> Bool {
-        last.provedSleeps == nil || reading.provedSleeps == nil || last.provedSleeps == reading.provedSleeps
+    /// False: it has slept again since it was proved, however little was known in between.
+    private func isSameProof(_ reading: Reading) -> Bool {
+        provedSleeps == nil || reading.provedSleeps == nil || provedSleeps == reading.provedSleeps
     }
 
     private func isPending(_ last: Reading, _ reading: Reading) -> Bool {

@@ -70,11 +70,17 @@ struct HangMeterTests {
 
     /// A server with as many clients as it takes may wait again and again on purpose.
     @Test func `a proof that holds while the thread sleeps on restarts the count when it has slept again`() {
-        func hung(_ sleeps: (UInt64) -> UInt64?) -> Duration {
+        func hung(unknown: UInt64? = nil, sequenceChangesAt change: UInt64 = 0, _ sleeps: (UInt64) -> UInt64?) -> Duration {
             Self.hung(
-                (0...10 as ClosedRange<UInt64>).map {
-                    var reading = Self.reading($0 * 100)
-                    reading.provedSleeps = sleeps($0)
+                (0...10 as ClosedRange<UInt64>).map { poll in
+                    let isKnown = poll != unknown
+                    var reading = Self.reading(
+                        poll * 100,
+                        sequence: poll < change ? 1 : 2,
+                        loop: isKnown ? true : nil,
+                        pending: isKnown ? true : nil
+                    )
+                    reading.provedSleeps = isKnown ? sleeps(poll) : nil
                     return reading
                 }
             )
@@ -84,6 +90,12 @@ struct HangMeterTests {
         #expect(hung { $0 < 6 ? 7 : 8 } == .milliseconds(400))
         // Meanwhile its calls show the same.
         #expect(hung { $0 < 6 ? 7 : nil } == .seconds(1))
+        #expect(hung { $0 == 5 ? nil : $0 < 5 ? 7 : 8 } == .milliseconds(400))
+        // Nothing is known for a moment.
+        #expect(hung(unknown: 5) { $0 < 5 ? 7 : 8 } == .milliseconds(400))
+        #expect(hung(unknown: 5) { _ in 7 } == .milliseconds(800))
+        // Another callback.
+        #expect(hung(sequenceChangesAt: 5) { $0 < 5 ? 7 : 8 } == .milliseconds(500))
     }
 
     @Test func `a long time about which nothing is known restarts the count`() {
