@@ -260,6 +260,8 @@ final class WatchReporter: @unchecked Sendable {
             let use = Int(clr_threads_use(pid))
             let isGo = GoProgram.isRun(by: pid)
             let name = Self.name(of: pid)
+            // It may have exited since the tree was listed, and none of this is then about it.
+            guard ProcessTree.startTicks(of: pid) == id.startTicks else { continue }
             list.append(Unwatched(pid: pid, name: name, reason: SilentProcess.reason(isGo: isGo, use: use)))
             let isReported = silent[id]
             // The command's own process gets its line elsewhere if nothing of it is watched; a Go program's watch reports it.
