@@ -22,7 +22,7 @@ package final class RemoteLoop: ForeignLoop, CandidateLoop {
     private let wasReported = Atomic<Bool>(false)
     private let quiet = Atomic<UInt64>(.max)
     /// The beacon's word of the last stretch of work in doubt; `.max`: none.
-    private let doubtful = Atomic<UInt64>(.max)
+    let doubtful = Atomic<UInt64>(.max)
     /// The beacon's word of the stretch of work in which a waiting client was found, and since when; `.max`: none. The
     /// watchdog's.
     private let servedWord = Atomic<UInt64>(.max)

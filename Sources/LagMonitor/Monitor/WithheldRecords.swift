@@ -24,7 +24,7 @@ struct WithheldRecords {
     static let capacity = 16
 
     /// A stall's end replaces its beginning.
-    /// - Parameter lastWork: ``Episode/Facts/lastWork``; 0: before all doubts.
+    /// - Parameter lastWork: ``Episode/Facts/lastWork``.
     /// - Returns: whether there was space.
     @discardableResult
     mutating func add(
@@ -32,7 +32,7 @@ struct WithheldRecords {
         of loop: any CandidateLoop,
         watch: Int,
         for core: MonitorCore,
-        lastWork: UInt64 = 0
+        lastWork: UInt64
     ) -> Bool {
         forget(record.id)
         guard entries.count(where: { $0.watch == watch }) < Self.capacity else { return false }

@@ -29,7 +29,8 @@ extension MonitorTests {
         }
 
         /// Returns once the watchdog and the reporter have processed what happened before the call, whether it was reported or
-        /// withheld: they process another loop's stalls afterwards. The second stall begins in a later scan than the first one ends.
+        /// withheld: they process another loop's stalls afterwards. The second stall begins in a later scan than the first one
+        /// ends.
         private func passEvents() throws {
             let other = try Watched()
             defer { other.end() }
@@ -122,9 +123,15 @@ extension MonitorTests {
                 candidate.confirm()
                 watched.monitor.reportConfirmed()
                 #expect(eventually { watched.sink.records.count == 1 })
-                candidate.doubt(since: MonotonicTime.now.nanoseconds + 3_600_000_000_000)
-                watched.stall(milliseconds: 150)
-                #expect(eventually { watched.sink.records.map(\.phase) == ["end", "end"] }, "\(watched.monitor.statistics)")
+                let end = DispatchSemaphore(value: 0)
+                let injected = Injected(on: watched.thread) { blockForTheTest(until: end) }
+                #expect(eventually { injected.hasBegun })
+                // After the stall's beginning, and before its end.
+                candidate.doubt(since: injected.begin + 1_000_000)
+                #expect(eventually { MonotonicTime.now.nanoseconds > injected.begin + 150_000_000 })
+                end.signal()
+                let isReported = eventually { watched.sink.records.count(where: { $0.phase == "end" }) == 2 }
+                #expect(isReported, "\(watched.monitor.statistics)")
                 #expect(watched.monitor.statistics.dismissed == 0, "\(watched.monitor.statistics)")
             }
         }

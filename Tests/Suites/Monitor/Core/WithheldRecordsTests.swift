@@ -30,7 +30,7 @@ import Testing
     }
 
     private func add(_ numbers: ClosedRange<UInt64>, of loop: Candidate, watch: Int, to withheld: inout WithheldRecords) {
-        for number in numbers { withheld.add(record(number), of: loop, watch: watch, for: core) }
+        for number in numbers { withheld.add(record(number), of: loop, watch: watch, for: core, lastWork: 0) }
     }
 
     private func take(_ withheld: inout WithheldRecords) -> [UInt64] {
@@ -57,7 +57,7 @@ import Testing
         let end = record(1)
         var begin = end
         begin.phase = .begin
-        withheld.add(begin, of: loop, watch: 1, for: core)
+        withheld.add(begin, of: loop, watch: 1, for: core, lastWork: 0)
         #expect(!withheld.isBegun(begin.id, watch: 1))
         loop.confirm()
         let taken = take(&withheld)
@@ -93,7 +93,7 @@ import Testing
     @Test func `adding a record beyond the capacity reports that it is not kept`() {
         var withheld = WithheldRecords()
         let loop = Candidate()
-        let kept = (1...17).map { withheld.add(record($0), of: loop, watch: 1, for: core) }
+        let kept = (1...17).map { withheld.add(record($0), of: loop, watch: 1, for: core, lastWork: 0) }
         #expect(kept == Array(repeating: true, count: 16) + [false])
     }
 }

@@ -1,5 +1,6 @@
 internal import CLagBeacon
 internal import Foundation
+internal import LagActivity
 internal import Synchronization
 internal import TestSupport
 internal import Testing
@@ -92,6 +93,24 @@ struct ProvisionalClaimTests {
         usleep(UInt32(SharedLoopTableWatch.settleNanoseconds / 1000))
         watch.scan()
         #expect(table.loop(at: index) == nil && watch.settlingDeadline == .max)
+    }
+
+    @Test func `a doubt is only about the latest stretch of work`() throws {
+        let remote = try remoteLoop()
+        let beacon = try #require(clb_loop_table_beacon(table.raw, index))
+        func doubted() -> [Bool] { [999, 1000, 1999, 2000, .max].map { remote.isDoubtful(at: $0) } }
+        clb_beacon_wake_shared(beacon, LoopActivity.afterWaiting.rawValue, 1000)
+        #expect(doubted() == [false, false, false, false, false])
+        remote.doubtful.store(clb_beacon_word(beacon), ordering: .relaxed)
+        #expect(doubted() == [false, true, true, true, true])
+        // The loop ended without another wait: the stretch is the same.
+        clb_beacon_publish_shared(beacon, LoopActivity.finished.rawValue)
+        #expect(doubted() == [false, true, true, true, true])
+        clb_beacon_wake_shared(beacon, LoopActivity.afterWaiting.rawValue, 2000)
+        #expect(doubted() == [false, false, false, false, false])
+        // The next one is in doubt: the one before is not.
+        remote.doubtful.store(clb_beacon_word(beacon), ordering: .relaxed)
+        #expect(doubted() == [false, false, false, true, true])
     }
 
     /// As if a read of the process's memory by the loop's watchdog did not return.
