@@ -154,8 +154,16 @@ extension StallRecord {
             .means("The rule that found it; of several, the one whose times the record has."),
         .field(.foundBy, "found_by", .kinds(\.foundBy))
             .means("Every rule that found it."),
-        .field(.fingerprint, "fingerprint", .fingerprint, required: [.stall, .recurring], cap: .hash, keep: .always)
-            .means("Groups stalls by what was called: the same for one cause on all hosts and in all builds."),
+        .field(
+            .fingerprint,
+            "fingerprint",
+            .text(\.fingerprint, as: .fingerprint),
+            required: [.stall, .recurring],
+            cap: .hash,
+            keep: .always
+        )
+        .andNotice { $0.fingerprint.map(FieldValue.text) }
+        .means("Groups stalls by what was called: the same for one cause on all hosts and in all builds."),
         .field(.stackHash, "stack_hash", .text(\.stackHash, as: .stackHash), required: .stall, cap: .hash)
             .means("Hash of the exact stack, by build-id and offset."),
     ]
@@ -233,7 +241,12 @@ extension StallRecord {
         .field(.samplesShare, "samples_share", .share(\.samplesShare), in: .fields)
             .means("The share of the stall's time that this stack covers."),
         .field(.workers, "workers", .workers(\.workers), in: [])
-            .means("Those threads, by what they were last found doing; the first group is the one of the record's own stack."),
+            .means(
+                """
+                The threads of workers_total, by what they were last found doing; the first group is the one of the record's own \
+                stack.
+                """
+            ),
         .field(.culprit, "culprit", .text(\.culprit), cap: .symbol, keep: .essential)
             .andNotice { $0.culprit.map(FieldValue.text) }
             .means("The function to blame."),
@@ -244,16 +257,25 @@ extension StallRecord {
     private static let counters: [FieldDefinition] = [
         .field(.sequence, "seq", .count(\.sequence), required: .stall, keep: .essential)
             .means("Counts the lines about stalls: a gap is a loss."),
-        .field(.droppedTotal, "dropped_total", .droppedTotal, required: [.stall, .dropped], keep: .essential, in: .fields)
-            .means("Lines lost so far in this process."),
+        .field(
+            .droppedTotal,
+            "dropped_total",
+            .count(\.droppedTotal),
+            required: [.stall, .dropped],
+            keep: .essential,
+            in: .fields
+        )
+        .andNotice { $0.droppedTotal.map(FieldValue.count) }
+        .means("Lines lost so far in this process."),
         .field(
             .suppressedTotal,
             "suppressed_total",
-            .suppressedTotal,
+            .count(\.suppressedTotal),
             required: [.stall, .suppressed],
             keep: .essential,
             in: .fields
         )
+        .andNotice { $0.suppressedTotal.map(FieldValue.count) }
         .means("Stalls held back by a limit so far in this process."),
         .field(.late, "late", .flag(\.isLate), in: .fields)
             .means("Only when true: the line was kept on disk while its destination did not accept it, and sent afterwards."),

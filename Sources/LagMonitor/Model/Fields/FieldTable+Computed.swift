@@ -1,4 +1,4 @@
-// Fields of stalls that are not one property.
+// Fields of stalls whose content in the line is not that of one property.
 extension FieldTable {
     static let computed: [FieldDefinition] = [
         .field(.durationMinimum, "duration_min_ms", .leastDuration)
@@ -65,12 +65,6 @@ extension FieldAccess {
             return true
         }
     )
-
-    // A property, and in notices as well.
-
-    static let fingerprint = text(\.fingerprint, as: .fingerprint).andNotice { $0.fingerprint.map(FieldValue.text) }
-    static let droppedTotal = count(\.droppedTotal).andNotice { $0.droppedTotal.map(FieldValue.count) }
-    static let suppressedTotal = count(\.suppressedTotal).andNotice { $0.suppressedTotal.map(FieldValue.count) }
 }
 
 extension StallRecord {

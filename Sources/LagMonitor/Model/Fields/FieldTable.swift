@@ -1,7 +1,8 @@
 /// The fields of schema `lagmonitor.stall.v1`, each declared once.
 ///
 /// To add one: a case of ``StallField`` at its place in the line, a stored property of the record and its entry, which are in one
-/// file, and the code that fills it. An entry gives the field, its name in the line, its content and the content's place
+/// file, and the code that fills it. (If the line's content is not that of one property, the entry is in
+/// FieldTable+Computed.swift.) An entry gives the field, its name in the line, its content and the content's place
 /// (``FieldAccess``), deviations from the usual rules, and its meaning in one sentence.
 package enum FieldTable {
     /// In the order of ``StallField``, which is that of a line.
