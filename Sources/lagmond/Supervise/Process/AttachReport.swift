@@ -1,7 +1,8 @@
 internal import LagMonitor
 internal import LagRemote
 
-/// Reports on stderr which loops of already running processes are watched, as for a command.
+/// Reports on stderr which loops of already running processes are watched, and which processes serve their clients in other
+/// threads, as for a command.
 ///
 /// Used by one thread. The watch itself reports if no loop is found.
 struct AttachReport {

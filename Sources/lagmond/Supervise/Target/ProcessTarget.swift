@@ -142,6 +142,7 @@ final class ProcessTarget: Target {
                 report.update(process.watchedProcesses, label: "\(settings.name): ")
                 guard process.watch.isOver else { continue }
                 stopWatching(process)
+                report = AttachReport()
                 Diagnostics.report("\(settings.name): process \(process.watch.process) has ended")
                 guard case .processFile = settings.kind else {
                     state.withLock { $0.end = .exited(0) }
