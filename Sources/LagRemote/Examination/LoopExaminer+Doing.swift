@@ -22,16 +22,15 @@ extension LoopExaminer {
         let stretch: UInt64
         /// Of the calls of its language (``CallChain/check``), which are not on the C stack; 0: none.
         let calls: UInt64
-        /// Whether those show it, perhaps with doubt.
+        /// Whether those show a handler; not certain enough for an action.
         var isHandler = false
         /// Whether the code of its language shows it; nil: not looked up.
         var isInLoop: Bool?
         var evidence: Evidence?
 
-        /// Whether it is the same call. Those of its language are compared only if they are given.
-        func isSame(_ other: cll_thread_syscall, in stretch: UInt64, calls: UInt64? = nil) -> Bool {
-            stretch == self.stretch && calls ?? self.calls == self.calls
-                && (other.number, other.sp, other.pc) == (call.number, call.sp, call.pc)
+        /// Whether it is the same call, whatever the calls of its language are.
+        func isCall(_ other: cll_thread_syscall, in stretch: UInt64) -> Bool {
+            stretch == self.stretch && (other.number, other.sp, other.pc) == (call.number, call.sp, call.pc)
         }
     }
 
@@ -128,7 +127,7 @@ extension LoopExaminer {
         with state: inout State,
         _ reading: inout CallReading
     ) {
-        guard let known = state.examined, known.evidence != nil, known.isSame(call, in: stretch) else { return }
+        guard let known = state.examined, known.evidence != nil, known.isCall(call, in: stretch) else { return }
         let check = checkOfCalls(&state)
         guard isAsleep(in: call), check == nil || check == known.calls else { return }
         // A handler that waits again and again may do so on purpose: a server with as many clients as it takes.
@@ -233,7 +232,7 @@ extension LoopExaminer {
 
     /// With what is known about that call.
     private func examinedCall(_ call: cll_thread_syscall, in stretch: UInt64, calls: UInt64, _ state: State) -> ExaminedCall {
-        if let known = state.examined, known.isSame(call, in: stretch, calls: calls) { return known }
+        if let known = state.examined, known.isCall(call, in: stretch), known.calls == calls { return known }
         return ExaminedCall(call: call, stretch: stretch, calls: calls)
     }
 

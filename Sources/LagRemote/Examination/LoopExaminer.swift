@@ -18,8 +18,8 @@ package final class LoopExaminer: Sendable {
         var isRefused = false
         /// It waits on a ring of io_uring, which belongs to a loop, and cannot be polled.
         var isRing = false
-        /// When it is read again: the descriptors of a set may change at each wait.
-        var pace = RestPace(shortestNanoseconds: 100_000_000)
+        /// When it is read again.
+        var pace = RestPace(shortestNanoseconds: RestPace.firstNanoseconds)
         /// In which call it was read.
         var readCall = cll_thread_syscall()
         /// The address on its own stack where it has its events stored.

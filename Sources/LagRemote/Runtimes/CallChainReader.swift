@@ -54,7 +54,8 @@ struct CallChainReader {
             defer { known.memory.close(nil) }
             return known.runtime.calls(of: thread, known.memory)
         }
-        // It may have woken meanwhile, and may sleep again: then it is somewhere else than before.
+        // It may run meanwhile: a reading that was made twice is not torn. The thread may still move on afterwards, and sleep
+        // again in the same C call: the loop's stretch of work is compared later (`ExaminedCall`, `HangMeter`).
         guard let calls = once(), calls == last || calls == once() else { return nil }
         last = calls
         return CallChain(calls: calls)

@@ -8,7 +8,7 @@ internal import LagRemote
 /// could end that process itself, it gains nothing. If it could not (a worker that dropped its privileges, below a master that
 /// kept them), the table is not sufficient evidence for an action.
 ///
-/// Pure except for its input; one thread.
+/// Reads /proc. One thread.
 struct TableUsers {
     typealias IDs = Set<Int>
 
@@ -21,19 +21,16 @@ struct TableUsers {
     private var seen: Set<Member> = []
     private var root: pid_t = 0
     private static let maximumSeen = 4096
-    private var listedAt: MonotonicTime?
+    private(set) var listedAt: MonotonicTime?
     /// A list of the command's processes takes 10 µs per process of the machine.
     private static let listInterval: Duration = .seconds(1)
 
     /// Call it while a loop seems to hang: if an action follows, the users at the moment at which that began must be known, and
     /// those after it. (A busy loop often has pending work for a moment.)
-    /// - Returns: whether it was time.
-    @discardableResult
-    mutating func lookIfDue(below root: pid_t, at now: MonotonicTime = .now) -> Bool {
-        if let listedAt, now - listedAt < Self.listInterval { return false }
+    mutating func lookIfDue(below root: pid_t, at now: MonotonicTime = .now) {
+        if let listedAt, now - listedAt < Self.listInterval { return }
         listedAt = now
         look(below: root)
-        return true
     }
 
     /// Takes some 10 µs per process of the machine.
