@@ -25,8 +25,8 @@ struct LoopSearch {
     /// In a process with more threads, the others are not sampled, which is reported once.
     private static let mostThreads = 1024
     private var (hasOmitted, isOmissionTaken) = (false, false)
-    /// In a process with more threads, a thread needs several waits to be a loop.
-    private static let mostThreadsOfPool: UInt32 = 256
+    /// On which epoll instances threads wait, in the present scan.
+    private var waiters: EpollWaiters?
     private static let namesInMessage = 8
     /// As many as the preloaded library claims for other threads than the main thread.
     private static let mostCandidates = 16
@@ -63,6 +63,7 @@ struct LoopSearch {
             threads.removeLast(threads.count - Self.mostThreads)
         }
         forgetAllBut(threads)
+        waiters = nil
         var found: [AttachedLoop] = []
         for tid in threads where loops[tid] == nil && !refused.contains(tid) {
             guard let loop = consider(tid) else { continue }
@@ -141,6 +142,8 @@ struct LoopSearch {
             clr_thread_files_sample(&files, &sample) == 0
             ? finder.observe(ThreadObservation(sample), at: clb_now_ns()) {
                 use(of: $0, by: tid)
+            } mayBeProvisional: {
+                loops.values.count { !$0.isConfirmed } < Self.mostCandidates
             } excludes: {
                 WaitObject(process: process, of: sample.call)?.excludes(listener: $0, process: process) == true
             } : nil
@@ -170,12 +173,11 @@ struct LoopSearch {
     private func trust(in tid: Int32) -> RestPlaceFinder.Trust { named.contains(tid) ? .named : tid == process ? .first : .some }
 
     /// Threads that share an instance are a pool; each of them is assessed by its own waits.
-    private func use(of epoll: Int32, by tid: Int32) -> RestPlaceFinder.InstanceUse {
-        guard !loops.values.contains(where: { $0.epoll == epoll }),
-            clr_epoll_has_other_waiter(process, tid, epoll, Self.mostThreadsOfPool) == 0
-        else { return .shared }
-        if clr_epoll_accepts(handle.descriptor, process, epoll) != 0 { return .accepting }
-        return loops.values.count { !$0.isConfirmed } < Self.mostCandidates ? .own : .shared
+    private mutating func use(of epoll: Int32, by tid: Int32) -> RestPlaceFinder.InstanceUse {
+        let known = waiters ?? EpollWaiters(process: process)
+        waiters = known
+        guard !loops.values.contains(where: { $0.epoll == epoll }), known.isAlone(tid, at: epoll) else { return .shared }
+        return clr_epoll_accepts(handle.descriptor, process, epoll) != 0 ? .accepting : .own
     }
 
     private mutating func forgetAllBut(_ threads: [Int32]) {

@@ -80,7 +80,7 @@ struct RestPlaceFinder: Sendable {
     enum InstanceUse: Sendable {
         /// Other threads wait on it, or that is not known.
         case shared
-        /// No other thread does.
+        /// No other thread does: the thread is a candidate.
         case own
         /// In addition, it watches a listening socket.
         case accepting
@@ -99,13 +99,16 @@ struct RestPlaceFinder: Sendable {
     /// Whether the found place may not be a loop's (``Candidacy``).
     private(set) var isProvisional = false
     private var candidate: RestPlace?
+    private var isOwn = false
     private var visits = 0
     private var lastRuns: UInt64?
 
-    private static let visitsOfHelper = 3
-    private static let visitsOfCall = 8
-    /// A job that waits for this long at one place is itself a loop.
-    private static let jobNanoseconds: UInt64 = 5_000_000_000
+    /// Also for a thread that is watched before (``Candidacy``).
+    static let visitsOfHelper = 3
+    private static let visitsOfCall = RestConfirmation.rests
+    /// A job that waits for this long at one place is itself a loop. (The preloaded library, which counts every wait, requires more
+    /// of them: 32.)
+    private static let jobNanoseconds = RestConfirmation.longNanoseconds
 
     init(_ trust: Trust) { self.trust = trust }
 
@@ -116,25 +119,28 @@ struct RestPlaceFinder: Sendable {
     }
 
     /// - Parameters:
-    ///   - use: queried once for each instance.
+    ///   - use: queried once for each instance, and again when a thread that had to wait for that may be watched.
+    ///   - mayBeProvisional: whether one more thread may be watched that may not be a loop's.
     ///   - excludes: whether its present wait is not for the listening socket at which the thread rests.
     /// - Returns: the place, as soon as it is known.
     mutating func observe(
         _ observation: ThreadObservation,
         at now: UInt64 = 0,
         use: (_ epoll: Int32) -> InstanceUse = { _ in .shared },
+        mayBeProvisional: () -> Bool = { true },
         excludes: (_ listener: Int32) -> Bool = { _ in false }
     ) -> RestPlace? {
         if let listener = observation.listener, trust != .named {
             (job, candidate) = (Job(listener: listener, nanoseconds: now), nil)
         }
+        isProvisional = false
         guard let place = observation.place else { return nil }
         let isJobs = job.map { place.call == nil && excludes($0.listener) } ?? false
         if place.call == nil, trust != .some, !isJobs { return place }
-        if let epoll = place.epoll, candidate?.epoll != epoll {
+        if let epoll = place.epoll, candidate?.epoll != epoll || isOwn && !isJobs && mayBeProvisional() {
             let use = use(epoll)
-            isProvisional = use == .own && !isJobs
-            if isProvisional || use == .accepting { return place }
+            if use == .accepting { return place }
+            isOwn = use == .own
         }
         guard place.call == nil || trust == .named else { return nil }
         if candidate?.isSame(as: place) != true { (candidate, visits, lastRuns) = (place, 0, nil) }
@@ -143,6 +149,8 @@ struct RestPlaceFinder: Sendable {
         lastRuns = observation.runs
         let isEnough = visits >= (place.call == nil && !isJobs ? Self.visitsOfHelper : Self.visitsOfCall)
         let isLong = job.map { !isJobs || now >= $0.nanoseconds &+ Self.jobNanoseconds } ?? true
-        return isEnough && isLong ? place : nil
+        if isEnough, isLong { return place }
+        isProvisional = isOwn && place.epoll != nil && !isJobs && mayBeProvisional()
+        return isProvisional ? place : nil
     }
 }

@@ -27,6 +27,31 @@ internal import Testing
         #expect(own?.epoll == 7 && worker.isProvisional)
     }
 
+    @Test func `a thread with its own instance waits until it may be watched before it is known to be a loop`() {
+        var worker = RestPlaceFinder(.some)
+        var (queries, isFree, isShared) = (0, false, false)
+        func found(_ runs: UInt64 = 1) -> Bool {
+            let place = worker.observe(Self.resting(runs: runs, epoll: 7)) { _ in
+                queries += 1
+                return isShared ? .shared : .own
+            } mayBeProvisional: {
+                isFree
+            }
+            return place != nil
+        }
+        // It sleeps all the time.
+        #expect(!found() && !found() && queries == 1)
+        isFree = true
+        #expect(found() && worker.isProvisional && queries == 2)
+        worker = RestPlaceFinder(.some)
+        (isFree, queries) = (false, 0)
+        #expect(!found() && !found(2) && queries == 1)
+        // Meanwhile another thread waits there.
+        (isFree, isShared) = (true, true)
+        #expect(!found(2) && !found(2) && queries == 2)
+        #expect(found(3) && !worker.isProvisional)
+    }
+
     /// What a preforking server waits for between two connections belongs to a request.
     @Test func `waits of a thread that rests in accept are a job's, unless they are for the same socket or go on for long`() {
         let accept = ThreadObservation(doing: .blocked(call: 43, stackPointer: 900, programCounter: 8), runs: 1, listener: 4)
