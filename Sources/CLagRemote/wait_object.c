@@ -93,6 +93,16 @@ int clr_wait_object_read(pid_t pid, const cll_thread_syscall *call, clr_wait_obj
     }
 }
 
+int clr_is_closed(pid_t pid, const clr_wait_object *object) {
+    char link[LINK_BYTES];
+    if (object->epoll >= 0) return clr_link(pid, object->epoll, link) < 0 ? errno == ENOENT : !clr_is_epoll(link);
+    for (uint32_t index = 0; index < object->count; index++) {
+        ssize_t length = clr_link(pid, object->waited[index].descriptor, link);
+        if (length < 0 ? errno != ENOENT : clr_identity(link, length) == object->waited[index].identity) return 0;
+    }
+    return object->is_complete && object->count > 0;
+}
+
 // MARK: Loops within handlers
 
 typedef struct clr_member_list {

@@ -144,6 +144,9 @@ int clr_wait_sockets(pid_t pid, const clr_wait_object *object, uint64_t found[CL
 // Whether a process has one of these sockets with the same number, as inherited by a child. Takes 3 µs per socket.
 int clr_has_sockets(pid_t pid, const clr_wait_object *sockets);
 
+// Whether a process has closed all descriptors of `object`. Takes 1 µs per descriptor.
+int clr_is_closed(pid_t pid, const clr_wait_object *object);
+
 // Whether `object` can only deliver new connections, and the process has no connection from there: then the only waiting work of a loop on it is
 // what is pending there. Takes 3 µs per socket of the process.
 int clr_has_no_client(int pidfd, pid_t pid, const clr_wait_object *object);

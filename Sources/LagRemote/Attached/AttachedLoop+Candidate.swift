@@ -1,3 +1,4 @@
+internal import CLagBeacon
 internal import CLagRemote
 internal import LagActivity
 
@@ -5,14 +6,19 @@ extension AttachedLoop: CandidateLoop {
     package var isConfirmed: Bool { candidacy.isConfirmed }
     package var mayCauseAction: Bool { isConfirmed && confirmation.isConfirmed }
 
-    /// A thread that rests in `accept` runs no loop: its work before may have been a job's.
-    package func isDoubtful(at time: UInt64) -> Bool { candidacy.restsAt != nil }
+    /// A thread that rests in `accept` runs no loop: its work since its last wait may have been a job's.
+    package func isDoubtful(at time: UInt64) -> Bool { candidacy.restsAt != nil && time >= clb_beacon_callout_ns(beacon.raw) }
 
-    /// Whether the thread has left what looked like its loop.
-    func hasLeft(_ sample: clr_thread_sample) -> Bool {
-        guard !examiner.isDeclared, let listener = ThreadObservation.listener(of: sample) else { return false }
-        return candidacy.leaves(at: listener, isProved: confirmation.isConfirmed && !examiner.isObjectGone) {
-            examiner.isAccepting(in: sample.call)
-        }
+    /// Whether the thread has left what looked like its loop. (A loop that makes an instance for each wait has none while a handler
+    /// runs, so it cannot be distinguished from a job with an instance of its own.)
+    func hasLeft(_ sample: clr_thread_sample, at now: UInt64) -> Bool {
+        guard !examiner.isDeclared else { return false }
+        return candidacy.leaves(
+            at: ThreadObservation.listener(of: sample),
+            runs: sample.runs,
+            at: now,
+            isProved: confirmation.isConfirmed && !examiner.isObjectClosed,
+            isAccepting: examiner.isAccepting(in: sample.call)
+        )
     }
 }

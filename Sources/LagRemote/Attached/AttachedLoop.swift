@@ -84,12 +84,12 @@ package final class AttachedLoop: ForeignLoop, SampledLoop, @unchecked Sendable 
     let epoll: Int32?
 
     /// Samples, publishes. Some 4 µs, 50 more if it stops the thread, plus an examination (``LoopExaminer``) of new lasting work.
-    /// - Returns: whether it has moved since the last sample; false: it sleeps in the same rest.
+    /// - Returns: whether it has moved since the last sample; false: it sleeps in the same rest, or it is over.
     func sample(at now: UInt64) -> Bool {
         guard !isOver else { return false }
         var found = clr_thread_sample()
         switch clr_thread_files_sample(&files, &found) {
-        case 0 where hasLeft(found):
+        case 0 where hasLeft(found, at: now):
             finish()
             return true
         case 0: break

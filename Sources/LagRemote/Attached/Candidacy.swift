@@ -7,10 +7,10 @@ internal import Synchronization
 /// of a server rest there from the start, and their first stall may be their first work.
 // Unchecked: only the sampling thread uses the properties that are not atomic.
 final class Candidacy: @unchecked Sendable {
-    /// As many as a thread needs to be found by its waits alone.
-    private static let rests = 3
-    /// Waits within less time may be those of one job.
+    /// Waits within less time may be those of one job (`LOOP_FEW_MS` of the preloaded library).
     private static let nanoseconds: UInt64 = 500_000_000
+    /// An `accept` of this duration blocked (`LOOP_REST_MS` of the preloaded library).
+    private static let acceptNanoseconds: UInt64 = 100_000_000
 
     private let confirmed: Atomic<Bool>
     /// -1: it has not left.
@@ -19,6 +19,8 @@ final class Candidacy: @unchecked Sendable {
     private var count = 0
     private var runs: UInt64?
     private var firstNanoseconds: UInt64?
+    /// The sleep in `accept` in progress: how often the thread had got a processor before, since when, and whether it has lasted.
+    private var accept: (runs: UInt64, nanoseconds: UInt64, isLong: Bool)?
 
     /// - Parameters:
     ///   - isConfirmed: whether it is known to be a loop.
@@ -45,17 +47,34 @@ final class Candidacy: @unchecked Sendable {
         count += 1
         let first = firstNanoseconds ?? time
         firstNanoseconds = first
-        if count >= Self.rests, time >= first &+ Self.nanoseconds { confirmed.store(true, ordering: .relaxed) }
+        guard count >= RestPlaceFinder.visitsOfHelper, time >= first &+ Self.nanoseconds else { return }
+        confirmed.store(true, ordering: .relaxed)
     }
 
-    /// Whether the thread has left what looked like its loop, because it rests in `accept`, and waits there for its next job. A loop
-    /// that has rested often or for long, and blocks in `accept`, stalls.
+    /// Whether the thread has left what looked like its loop, because it rests in `accept`, and waits there for its next job. A
+    /// loop that has rested often or for long, and blocks in `accept`, stalls, unless the thread rested at that socket before.
+    /// Call it for each sample.
     /// - Parameters:
-    ///   - listener: the socket.
-    ///   - isProved: whether the loop has rested often or for long, and what it waits on still exists.
-    ///   - isAccepting: whether the loop waits for connections there, too.
-    func leaves(at listener: Int32, isProved: @autoclosure () -> Bool, isAccepting: () -> Bool) -> Bool {
-        guard listener == job?.listener || !isProved(), !isAccepting() else { return false }
+    ///   - listener: the socket; nil: the thread is not asleep in `accept`.
+    ///   - runs: see ``recordRest(runs:at:)``.
+    ///   - isProved: whether the loop has rested often or for long, and what it waits on still exists. Queried once for each sleep.
+    ///   - isAccepting: whether the loop waits for connections there, too. Queried once for each sleep.
+    func leaves(
+        at listener: Int32?,
+        runs: UInt64,
+        at time: UInt64,
+        isProved: @autoclosure () -> Bool,
+        isAccepting: @autoclosure () -> Bool
+    ) -> Bool {
+        guard let listener else {
+            accept = nil
+            return false
+        }
+        let known = accept?.runs == runs ? accept : nil
+        let (since, wasLong) = (known?.nanoseconds ?? time, known?.isLong ?? false)
+        let isLong = time >= since &+ Self.acceptNanoseconds
+        accept = (runs, since, isLong)
+        guard isLong, !wasLong, listener == job?.listener || !isProved(), !isAccepting() else { return false }
         left.store(listener, ordering: .relaxed)
         return true
     }

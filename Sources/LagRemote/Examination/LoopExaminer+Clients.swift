@@ -42,12 +42,6 @@ extension LoopExaminer {
         return state.withLock { $0.object?.isAccepted(in: &call, process: process.pid) == true }
     }
 
-    /// Whether what the loop waits on is closed. Takes some 5 µs.
-    var isObjectGone: Bool {
-        state.withLock { state in
-            guard let object = state.object else { return false }
-            let work = object.work(pidfd: process.descriptor, process: process.pid, tid: tid, signals: &state.signals)
-            return work.kind == .gone
-        }
-    }
+    /// Whether the process has closed what the loop waits on. Takes 1 µs, and for a set as much for each descriptor.
+    var isObjectClosed: Bool { state.withLock { $0.object?.isClosed(by: process.pid) == true } }
 }

@@ -108,6 +108,9 @@ package struct WaitObject: Sendable {
         return withUnsafePointer(to: raw) { clr_waits_at(process, $0, &listener, 1) == 0 }
     }
 
+    /// Whether the process has closed all of it.
+    func isClosed(by process: Int32) -> Bool { withUnsafePointer(to: raw) { clr_is_closed(process, $0) != 0 } }
+
     /// Whether another one of the first `most` threads sleeps in `accept` at one of its listening sockets; nil: not known,
     /// because there are more threads, or its descriptors cannot be listed.
     func hasOtherAcceptor(process: Int32, tid: Int32, most: UInt32) -> Bool? {

@@ -58,6 +58,16 @@ static volatile sig_atomic_t is_asked;
 
 static void ask(int signal) { is_asked = signal; }
 
+// Waits for one connection. Called after a SIGUSR1.
+__attribute__((noinline)) void handler_that_accepts(void) {
+    static struct sockaddr_un address;
+    static int listener;
+    is_asked = 0;
+    if (listener == 0) listener = listen_here(&address, 1);
+    close(accept_after(listener, &address, 400));
+    work++;
+}
+
 // Like an interpreter that finalises itself. Called after a SIGUSR1.
 __attribute__((noinline)) void handler_that_exits(void) {
     usleep(400000);
@@ -107,9 +117,9 @@ static void *turn(void *handler) {
     for (int turns = 0;; turns++) {
         struct epoll_event event;
         epoll_wait(set, &event, 1, 5);
-        bool is_end = handler == (void *)handler_that_exits || handler == (void *)handler_that_ends ||
-                      handler == (void *)handler_that_closes || handler == (void *)handler_that_goes_on;
-        if (handler == NULL || (is_end ? !is_asked : turns % 60 != 40)) continue;
+        bool is_on_request = handler == (void *)handler_that_exits || handler == (void *)handler_that_ends
+            || handler == (void *)handler_that_closes || handler == (void *)handler_that_goes_on || handler == (void *)handler_that_accepts;
+        if (handler == NULL || (is_on_request ? !is_asked : turns % 60 != 40)) continue;
         instance = set;
         ((void (*)(void))handler)();
     }
@@ -199,6 +209,7 @@ int run_epoll_loop(int count, char **arguments) {
     void *handler = strcmp(name, "sleep") == 0     ? (void *)handler_that_sleeps
                     : strcmp(name, "compute") == 0 ? (void *)handler_that_computes
                     : strcmp(name, "hang") == 0    ? (void *)handler_that_hangs
+                    : strcmp(name, "accept") == 0  ? (void *)handler_that_accepts
                     : strcmp(name, "exit") == 0    ? (void *)handler_that_exits
                     : strcmp(name, "end") == 0     ? (void *)handler_that_ends
                     : strcmp(name, "close") == 0   ? (void *)handler_that_closes
