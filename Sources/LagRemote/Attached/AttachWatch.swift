@@ -212,8 +212,8 @@ package final class AttachWatch: @unchecked Sendable {
         var rounds = 0
         let patientUntil = clb_now_ns() + (search.isLeftAlone ? 0 : Self.patienceNanoseconds)
         var silence: String?
-        // The threads whose loops are counted.
-        var counted: Set<Int32> = []
+        // The threads that are known to be loops, and those that are counted.
+        var (confirmed, counted): (Set<Int32>, Set<Int32>) = ([], [])
         while !stopping.load(ordering: .acquiring), isAlive, ProgramImage.isSame(&image, in: process) {
             let call = probe.present
             let begun = clb_now_ns()
@@ -221,6 +221,7 @@ package final class AttachWatch: @unchecked Sendable {
             for loop in search.takeEnded() {
                 monitor.unwatch(loop)
                 view.remove(loop)
+                confirmed.remove(loop.thread.tid)
                 // It never was a loop.
                 if loop.candidacy.restsAt != nil, counted.remove(loop.thread.tid) != nil {
                     loopsBegun.subtract(1, ordering: .relaxed)
@@ -229,12 +230,12 @@ package final class AttachWatch: @unchecked Sendable {
             let loops = search.known
             counted.formIntersection(loops.map(\.thread.tid))
             for loop in loops {
+                // Its first stalls may be withheld.
+                if confirmed.insert(loop.thread.tid).inserted { monitor.reportConfirmed() }
                 if loop.waitsForTimeAlone {
                     if counted.remove(loop.thread.tid) != nil { loopsBegun.subtract(1, ordering: .relaxed) }
                 } else if counted.insert(loop.thread.tid).inserted {
                     loopsBegun.add(1, ordering: .relaxed)
-                    // It may have been watched before it was known to be a loop.
-                    monitor.reportConfirmed()
                 }
             }
             if let omission = search.takeOmission() { reportError(omission) }
@@ -269,10 +270,7 @@ package final class AttachWatch: @unchecked Sendable {
 
     /// Waits until the process exits, a stop or an answer is requested, or that time.
     private func waitForEnd(_ nanoseconds: UInt64) {
-        let deadline = clb_now_ns() + nanoseconds
-        while !stopping.load(ordering: .acquiring), clb_now_ns() < deadline {
-            if wait.wait(for: handle.descriptor, until: deadline) { return }
-        }
+        wait.wait(for: handle.descriptor, until: clb_now_ns() + nanoseconds)
     }
 
     private func begin(_ loop: AttachedLoop, _ monitor: StallMonitor, _ view: KernelSampler, _ search: inout LoopSearch) {
