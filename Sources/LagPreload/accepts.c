@@ -77,29 +77,38 @@ void loop_record_polled(void) {
 
 // A thread without a loop that blocks in `accept` rests there, unless it also polls that socket: then several processes that wait for connections may get
 // there at the same time. (A loop that blocks there stalls. But one that began after such a rest is over: it was a job's.)
-static void rest_at(loop_thread *thread, int listener) {
+static void rest_at(loop_thread *thread, int listener, int connection) {
     if (!rests_at(thread, listener)) {
         if (has_loop(thread) || thread->polled == listener + 1) return;
         thread->rested_at = listener + 1;
         thread->rests = 0;
     }
-    if (thread->rests < LOOP_RESTS) thread->rests++;
+    // A signal or a time limit ends the call, not the rest.
+    if (connection >= 0 && thread->rests < LOOP_RESTS) thread->rests++;
     thread->quick_accepts = 0;
     thread->job_ns = clb_now_ns();
     // Once may be a handler of a candidate.
-    if (thread->rests >= LOOP_RESTS || thread->other.sp == 0) begin_job(thread);
+    if (thread->rests >= LOOP_RESTS || thread->other.sp == 0 || is_live(thread)) begin_job(thread);
 }
 
-static void accept_at_once(loop_thread *thread, uint64_t passed_ns, int connection) {
+static void accept_at_once(loop_thread *thread, int64_t passed_ns, int connection) {
+    int is_slow = passed_ns >= (int64_t)LOOP_ANSWER_MS * 1000000;
+    // The socket does not block, so no thread rests there.
+    int is_nonblocking = connection < 0 && errno == EAGAIN && !is_slow;
     if (has_loop(thread)) {
         if (is_live(thread)) loop_leave(thread, connection >= 0);
         // That rest was a start's.
-        if (thread->rests < LOOP_RESTS) thread->rested_at = 0;
+        if (thread->rests < LOOP_RESTS || is_nonblocking) thread->rested_at = 0;
+        return;
+    }
+    if (is_nonblocking) {
+        thread->rested_at = 0;
+        loop_end_service(thread);
         return;
     }
     // Until it rests again.
     if (thread->quick_accepts >= LOOP_OTHER_WAITS) return;
-    thread->quick_accepts = passed_ns >= (uint64_t)LOOP_ANSWER_MS * 1000000 ? 0 : thread->quick_accepts + 1;
+    thread->quick_accepts = is_slow ? 0 : thread->quick_accepts + 1;
     // Another socket may have this number by now.
     if (thread->quick_accepts >= LOOP_OTHER_WAITS) loop_end_service(thread);
     else if (connection >= 0 && thread->rests >= LOOP_RESTS) begin_job(thread);
@@ -114,11 +123,12 @@ uint64_t loop_begin_accept(int listener) {
 }
 
 static void end_accept(loop_thread *thread, int listener, uint64_t begun_ns, int connection) {
-    uint64_t passed_ns = clb_ticker_now_ns(&thread->ticker, loop_table) - begun_ns;
+    // Negative if the ticker was ahead of the clock when the call began.
+    int64_t passed_ns = (int64_t)(clb_ticker_now_ns(&thread->ticker, loop_table) - begun_ns);
     // A thread that waits for connections otherwise has waited before its first one.
     int is_first = thread->process == 0 || !loop_is_same_process(thread);
-    if (passed_ns >= (uint64_t)LOOP_REST_MS * 1000000 || (is_first && connection >= 0)) {
-        if (loop_begin(thread)) rest_at(thread, listener);
+    if (passed_ns >= (int64_t)LOOP_REST_MS * 1000000 || (is_first && connection >= 0)) {
+        if (loop_begin(thread)) rest_at(thread, listener, connection);
     } else if (rests_at(thread, listener)) {
         accept_at_once(thread, passed_ns, connection);
     }

@@ -266,6 +266,12 @@ static void wait_for_answers(void) {
     loop(2, 1);
 }
 
+static void check_no_client(int listener) {
+    fcntl(listener, F_SETFL, O_NONBLOCK);
+    check(accept(listener, NULL, NULL) < 0 && errno == EAGAIN, "no client");
+    fcntl(listener, F_SETFL, 0);
+}
+
 static int rest_in_accept(const char *how) {
     struct sockaddr_un address;
     int listener = listen_here(&address, 64);
@@ -286,9 +292,7 @@ static int rest_in_accept(const char *how) {
         say("looped");
         await_line();
         accept_now(listener, &address);
-        fcntl(listener, F_SETFL, O_NONBLOCK);
-        check(accept(listener, NULL, NULL) < 0 && errno == EAGAIN, "no client");
-        fcntl(listener, F_SETFL, 0);
+        check_no_client(listener);
         say("accepted");
         await_line();
         close(accept_after(listener, &address, 200));
@@ -322,6 +326,27 @@ static int rest_in_accept(const char *how) {
         deeper_loop(1, 1);
         say("looped");
         await_line();
+    } else if (strcmp(how, "two-clients") == 0) {
+        // After them, the socket does not block.
+        close(accept_after(listener, &address, 200));
+        close(accept_after(listener, &address, 200));
+        check_no_client(listener);
+        close(set);
+        set = epoll_create1(EPOLL_CLOEXEC);
+        loop(12, 1);
+        say("looped");
+        await_line();
+        close(accept_after(listener, &address, 200));
+    } else if (strcmp(how, "no-client") == 0) {
+        // What looked like a job's loop.
+        close(accept_after(listener, &address, 200));
+        close(accept_after(listener, &address, 200));
+        for (int client = 0; client < 100; client++) accept_now(listener, &address);
+        wait_for_answers();
+        check_no_client(listener);
+        say("looped");
+        await_line();
+        close(accept_after(listener, &address, 200));
     } else if (strcmp(how, "full-load") == 0) {
         close(accept_after(listener, &address, 200));
         close(accept_after(listener, &address, 200));

@@ -68,6 +68,14 @@ struct AcceptRestTests {
         try probe.expectEnd()
     }
 
+    @Test(arguments: ["epoll_wait", "set poll"], ["two-clients", "no-client"])
+    func `no thread rests at a socket that does not block`(call: String, how: String) throws {
+        let probe = try WatchedProbe("rests", call, how)
+        try probe.word("looped")
+        try expectWork(probe, until: "accepted")
+        try probe.expectEnd()
+    }
+
     /// Its jobs look like a loop then.
     @Test(arguments: ["epoll_wait", "set poll"]) func `a thread under full load has jobs again once it rests`(call: String) throws
     {
