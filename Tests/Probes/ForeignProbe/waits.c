@@ -272,6 +272,13 @@ static void check_no_client(int listener) {
     fcntl(listener, F_SETFL, 0);
 }
 
+// Its jobs look like a loop after it has rested twice.
+static void work_under_full_load(int listener, const struct sockaddr_un *address) {
+    for (int client = 0; client < 2; client++) close(accept_after(listener, address, 200));
+    for (int client = 0; client < 100; client++) accept_now(listener, address);
+    wait_for_answers();
+}
+
 static int rest_in_accept(const char *how) {
     struct sockaddr_un address;
     int listener = listen_here(&address, 64);
@@ -339,19 +346,13 @@ static int rest_in_accept(const char *how) {
         close(accept_after(listener, &address, 200));
     } else if (strcmp(how, "no-client") == 0) {
         // What looked like a job's loop.
-        close(accept_after(listener, &address, 200));
-        close(accept_after(listener, &address, 200));
-        for (int client = 0; client < 100; client++) accept_now(listener, &address);
-        wait_for_answers();
+        work_under_full_load(listener, &address);
         check_no_client(listener);
         say("looped");
         await_line();
         close(accept_after(listener, &address, 200));
     } else if (strcmp(how, "full-load") == 0) {
-        close(accept_after(listener, &address, 200));
-        close(accept_after(listener, &address, 200));
-        for (int client = 0; client < 100; client++) accept_now(listener, &address);
-        wait_for_answers();
+        work_under_full_load(listener, &address);
         say("looped");
         await_line();
         accept_now(listener, &address);
